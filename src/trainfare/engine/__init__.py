@@ -1,0 +1,1 @@
+"""Run SQL steps. Knows no cost words."""

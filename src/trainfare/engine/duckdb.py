@@ -1,0 +1,140 @@
+"""DuckDB, embedded: the default engine.
+
+Every function whose spelling differs between engines is a macro here, named for what it means:
+
+- `whole_part(units, weight, total)`: the whole part of units * weight / total, exact for any units and a
+  total below 2^63. Small numbers stay in BIGINT, where dividing is an order of magnitude faster.
+- `in_units(money)`: DECIMAL(38,12) as whole 10^-12 units. Casting a wide decimal to an integer is slow in
+  DuckDB, so a guess through DOUBLE is taken where multiplying back proves it right.
+- `as_money(units)`: the way back.
+- `epoch_second(time)`: whole seconds since 1970.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from trainfare.errors import TrainfareError
+
+_MACROS = """
+CREATE MACRO in_units(money) AS CASE
+  WHEN TRY_CAST(CAST(money AS DOUBLE) * 1e12 AS BIGINT) * 0.000000000001::DECIMAL(12,12) = money
+  THEN CAST(TRY_CAST(CAST(money AS DOUBLE) * 1e12 AS BIGINT) AS HUGEINT)
+  ELSE CAST(replace(CAST(money AS VARCHAR), '.', '') AS HUGEINT) END;
+CREATE MACRO as_money(units) AS CAST(units * 0.000000000001::DECIMAL(12,12) AS DECIMAL(38,12));
+CREATE MACRO whole_part_of_size(size, weight, total) AS CASE
+  WHEN weight = total THEN size
+  WHEN size < 9000000000000000000 AND total < 3000000000
+  THEN CAST(CAST(size AS BIGINT) // CAST(total AS BIGINT) * CAST(weight AS BIGINT)
+    + CAST(size AS BIGINT) % CAST(total AS BIGINT) * CAST(weight AS BIGINT) // CAST(total AS BIGINT) AS HUGEINT)
+  ELSE size // CAST(total AS HUGEINT) * CAST(weight AS HUGEINT)
+    + size % CAST(total AS HUGEINT) * CAST(weight AS HUGEINT) // CAST(total AS HUGEINT) END;
+CREATE MACRO whole_part(units, weight, total) AS CASE
+  WHEN units < 0 THEN -whole_part_of_size(-units, weight, total)
+  ELSE whole_part_of_size(units, weight, total) END;
+CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT);
+"""
+
+
+class DuckDB:
+    """One embedded database. Tables made here are temporary and go when it is closed."""
+
+    name = "duckdb"
+
+    def __init__(self, spill: Path | None = None, memory_limit: str | None = None) -> None:
+        self.connection = duckdb.connect()
+        self.connection.execute("SET TimeZone = 'UTC'")
+        if spill:
+            self.connection.execute(f"SET temp_directory = {quoted(spill)}")
+        if memory_limit := memory_limit or os.environ.get("TRAINFARE_MEMORY_LIMIT"):
+            self.connection.execute(f"SET memory_limit = {quoted(memory_limit)}")
+        self.connection.execute(_MACROS)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def run(self, sql: str) -> None:
+        try:
+            self.connection.execute(sql)
+        except duckdb.Error as error:
+            raise _told(error) from error
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        try:
+            return self.connection.execute(sql).fetchall()
+        except duckdb.Error as error:
+            raise _told(error) from error
+
+    def row(self, sql: str) -> tuple[Any, ...]:
+        return self.rows(sql)[0]
+
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        """Rows as dictionaries by column name."""
+        rows = self.rows(sql)
+        names = [column[0] for column in self.connection.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def columns(self, relation: str) -> dict[str, str]:
+        """Column names and types of a table, view or FROM item, in order."""
+        return {row[0]: row[1] for row in self.rows(f"DESCRIBE SELECT * FROM {relation}")}
+
+    def table(self, name: str, select: str) -> None:
+        """Make a temporary table of what `select` gives, replacing one of that name."""
+        self.run(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {select}')
+
+    def view(self, name: str, select: str) -> None:
+        self.run(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {select}')
+
+    def drop(self, *names: str) -> None:
+        for name in names:
+            self.run(f'DROP TABLE IF EXISTS "{name}"')
+
+    def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
+        """Run `name`.sql of `package` and keep its answer as table `into`."""
+        self.table(into, step_text(package, name, fragments))
+
+    def values(self, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Make a small temporary table from Python values."""
+        self.run(f'CREATE OR REPLACE TEMP TABLE "{name}" ({columns})')
+        held = [list(row) for row in rows]
+        if held:
+            marks = ", ".join("?" for _ in held[0])
+            self.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', held)
+
+    def write_parquet(self, select: str, path: Path) -> None:
+        """Write what `select` gives to a new Parquet file that is on disk when this returns."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.run(f"COPY ({select}) TO {quoted(path)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
+
+
+def step_text(package: str, name: str, fragments: Mapping[str, str] | None = None) -> str:
+    """The text of a step, with each `{{name}}` replaced by its SQL fragment."""
+    text = resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    for key, value in (fragments or {}).items():
+        text = text.replace("{{" + key + "}}", value)
+    return text
+
+
+def quoted(value: object) -> str:
+    """A value as an SQL string literal."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _told(error: duckdb.Error) -> Exception:
+    """Name the faults of the surroundings; anything else is ours, and stays as it is."""
+    text = str(error)
+    if "No space left on device" in text:
+        return TrainfareError("", "the disk is full", "Free some space and run the command again; nothing was published.")
+    if "Permission denied" in text:
+        return TrainfareError("", text.splitlines()[0], "Give this user the right to write there, or use another folder.")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return TrainfareError(
+            "", "the build ran out of memory", "Set TRAINFARE_MEMORY_LIMIT lower than the machine's memory, so that it spills to disk."
+        )
+    return error

@@ -1,0 +1,74 @@
+"""What goes wrong, told to a person: where, what, what to do."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+SHOWN_FAULTS = 20
+
+
+class TrainfareError(Exception):
+    """Something a user can mend. Carries where it is, what it is and what to do about it."""
+
+    exit_code = 2
+
+    def __init__(self, where: str, what: str, do: str) -> None:
+        super().__init__(f"{where}: {what}\n  {do}" if where else f"{what}\n  {do}")
+        self.where = where
+        self.what = what
+        self.do = do
+
+
+class IncompleteError(TrainfareError):
+    """The data is not there yet, or somebody else was faster: the same command may work later."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """One thing wrong with an input, so that all of them can be shown together."""
+
+    where: str
+    what: str
+    do: str
+
+
+class BadInputError(TrainfareError):
+    """Everything that is wrong with the inputs, at once. Nothing of them was loaded."""
+
+    def __init__(self, faults: Iterable[Fault], more: int = 0) -> None:
+        """`more` counts faults that were found but are not listed in `faults`."""
+        self.faults = list(faults)
+        shown, hidden = self.faults[:SHOWN_FAULTS], len(self.faults) - SHOWN_FAULTS + more
+        text = _told_once_per_remedy(shown)
+        if hidden > 0:
+            text += f"\n... and {hidden} more like these."
+        first = self.faults[0]
+        super().__init__(first.where, first.what, first.do)
+        self.args = (text,)
+
+
+def _told_once_per_remedy(faults: list[Fault]) -> str:
+    """Neighbouring faults with one remedy show it once, below the last of them."""
+    lines: list[str] = []
+    for fault, following in zip(faults, [*faults[1:], None], strict=True):
+        lines.append(f"{fault.where}: {fault.what}")
+        if following is None or following.do != fault.do:
+            lines.append(f"  {fault.do}")
+    return "\n".join(lines)
+
+
+@dataclass
+class Faults:
+    """Collects faults while reading, and refuses everything if there was one."""
+
+    found: list[Fault] = field(default_factory=list)
+    unlisted: int = 0
+
+    def add(self, where: str, what: str, do: str) -> None:
+        self.found.append(Fault(where, what, do))
+
+    def refuse(self) -> None:
+        """Raise all collected faults together; with none, do nothing."""
+        if self.found:
+            raise BadInputError(self.found, self.unlisted)

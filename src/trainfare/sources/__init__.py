@@ -1,0 +1,1 @@
+"""Read what users hand over: one file per format. Translates, decides nothing about money."""

@@ -1,0 +1,179 @@
+"""The contract between the stages: every table, every column, its unit and its meaning.
+
+The reference page is printed from here. Money is DECIMAL(38,12); time is UTC and half-open.
+"""
+
+from dataclasses import dataclass
+
+MONEY = "DECIMAL(38,12)"
+TEXT = "VARCHAR"
+TIME = "TIMESTAMP"
+
+BASES = ("effective", "billed", "list", "contracted")
+CATEGORIES = ("compute", "storage", "network", "platform", "licence", "labour", "support", "tax", "credit", "other")
+NOT_INFRASTRUCTURE = ("licence", "labour")
+LABELS = ("owner", "team", "project", "experiment", "cost_center", "model_version", "priority")
+STATES = (
+    "completed",
+    "failed",
+    "preempted",
+    "cancelled",
+    "timeout",
+    "node_failed",
+    "requeued",
+    "resized",
+    "suspended",
+    "running",
+    "unknown",
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def definition(self) -> str:
+        """The columns as SQL, for `CREATE TABLE name (...)`."""
+        return ", ".join(f'"{column.name}" {column.type}' for column in self.columns)
+
+    def typed_select(self, origin: str) -> str:
+        """A SELECT that brings `origin` into exactly these columns and types."""
+        columns = ", ".join(f'CAST("{c.name}" AS {c.type}) AS "{c.name}"' for c in self.columns)
+        return f"SELECT {columns} FROM {origin}"
+
+
+CHARGES = Table(
+    "charges",
+    "One line of money on a bill, in FOCUS terms. Read from the archived delivery; never changed.",
+    (
+        Column("delivery", "INTEGER", "number of the delivered file the line came in"),
+        Column("line", "BIGINT", "position in that file: 1 is the first line after the header"),
+        Column("month", "DATE", "first day of the billing month: the book the charge belongs to"),
+        Column("period_start", TIME, "start of the time the charge is for (ChargePeriodStart)"),
+        Column("period_end", TIME, "end of that time, exclusive (ChargePeriodEnd)"),
+        Column("effective", MONEY, "accrued cost with commitments spread over what they cover (EffectiveCost)"),
+        Column("billed", MONEY, "cost on the invoice (BilledCost)"),
+        Column("list", MONEY, "cost at public prices (ListCost); null where the bill has none"),
+        Column("contracted", MONEY, "cost at negotiated prices (ContractedCost); null where the bill has none"),
+        Column("source", TEXT, "name of the source that delivered the file"),
+        Column("currency", TEXT, "currency of the amounts (BillingCurrency)"),
+        Column("charge_category", TEXT, "Usage, Purchase, Tax, Credit or Adjustment (ChargeCategory)"),
+        Column("charge_class", TEXT, "Correction, or null (ChargeClass)"),
+        Column("service_category", TEXT, "ServiceCategory"),
+        Column("service_name", TEXT, "ServiceName"),
+        Column("provider", TEXT, "ServiceProviderName, or ProviderName of older bills"),
+        Column("billing_account", TEXT, "BillingAccountId"),
+        Column("account", TEXT, "SubAccountId, or BillingAccountId where there is none"),
+        Column("region", TEXT, "RegionId"),
+        Column("resource_id", TEXT, "ResourceId"),
+        Column("resource_name", TEXT, "ResourceName"),
+        Column("resource_type", TEXT, "ResourceType"),
+        Column("sku_id", TEXT, "SkuId"),
+        Column("pricing_category", TEXT, "Standard, Dynamic (spot), Committed or Other (PricingCategory)"),
+        Column("commitment_id", TEXT, "CommitmentDiscountId"),
+        Column("commitment_status", TEXT, "Used, Unused or null (CommitmentDiscountStatus)"),
+        Column("reservation_status", TEXT, "Used, Unused or null (CapacityReservationStatus)"),
+        Column("instance_type", TEXT, "instance type, where the bill names one (SkuPriceDetails)"),
+        Column("description", TEXT, "ChargeDescription"),
+        Column("tags", TEXT, "Tags as a flat JSON object, or null"),
+    ),
+)
+
+MACHINES = Table(
+    "machines",
+    "Something that can be held, and the time it existed. One machine id may stand for several resources over time.",
+    (
+        Column("machine_id", TEXT, "the name the job log uses"),
+        Column("resource_id", TEXT, "the provider's resource id on the bill; the machine id where not given"),
+        Column("gpus", "DECIMAL(18,6)", "GPUs it has; null if unknown"),
+        Column("gpu_model", TEXT, "what kind of GPU"),
+        Column("cpus", "DECIMAL(18,3)", "CPUs it has; null if unknown"),
+        Column("memory_gb", "DECIMAL(18,3)", "memory in GB; null if unknown"),
+        Column("pool", TEXT, "the pool, partition or node group it belongs to"),
+        Column("team", TEXT, "the team that owns the pool, for `idle = \"owner\"`"),
+        Column("cluster", TEXT, "the cluster it belongs to"),
+        Column("region", TEXT, "the region it stands in"),
+        Column("account", TEXT, "the cloud account it is billed to"),
+        Column("existed_from", TIME, "when it came into being; null: always there"),
+        Column("existed_to", TIME, "when it went away, exclusive; null: still there"),
+        Column("line", "BIGINT", "position in the file it came from"),
+    ),
+)
+
+PLACEMENTS = Table(
+    "placements",
+    "One attempt of a job holding an amount of one machine for a time.",
+    (
+        Column("job_id", TEXT, "what a person asked to train"),
+        Column("attempt", "INTEGER", "which try of the job, from 1"),
+        Column("machine_id", TEXT, "the machine that was held"),
+        Column("started", TIME, "when holding began"),
+        Column("ended", TIME, "when it ended, exclusive; null while running"),
+        Column("gpus", "DECIMAL(18,6)", "GPUs held, may be a fraction; null: not told, taken as the whole machine"),
+        Column("cpus", "DECIMAL(18,3)", "CPUs held"),
+        Column("memory_gb", "DECIMAL(18,3)", "memory held, in GB"),
+        Column("state", TEXT, "how the attempt ended: " + ", ".join(STATES)),
+        Column("owner", TEXT, "the person"),
+        Column("team", TEXT, "the team"),
+        Column("project", TEXT, "the project"),
+        Column("experiment", TEXT, "the experiment or sweep"),
+        Column("cost_center", TEXT, "the cost centre that pays"),
+        Column("model_version", TEXT, "the model version that was trained"),
+        Column("priority", TEXT, "the priority class"),
+        Column("labels", TEXT, "every other label as a flat JSON object, or null"),
+        Column("line", "BIGINT", "position in the file it came from"),
+    ),
+)
+
+SHARES = Table(
+    "shares",
+    "One payer's part of the pots of one rule, machine, day and category. Adds up to the charges exactly.",
+    (
+        Column("payer_kind", TEXT, "attempt, idle, unallocated, outside, or label for a payer such as team:nlp"),
+        Column("payer", TEXT, "job_id#attempt, __idle__, __unallocated__, __outside__ or KEY:VALUE"),
+        Column("job_id", TEXT, "the job, where the payer is an attempt"),
+        Column("attempt", "INTEGER", "the attempt, where the payer is one"),
+        Column("machine_id", TEXT, "the machine whose pot it was; null for pots of a wider scope"),
+        Column("resource_id", TEXT, "that machine's provider resource id"),
+        Column("day", "DATE", "the UTC day the money is for"),
+        Column("category", TEXT, "what kind of cost: " + ", ".join(CATEGORIES)),
+        Column("rule", TEXT, "the rule that took the charges"),
+        Column("reason", TEXT, "why the money is idle, unallocated or outside; null for attempts"),
+        Column("source", TEXT, "the source that delivered the bill"),
+        Column("account", TEXT, "the account the charges are on"),
+        Column("currency", TEXT, "the currency of the amounts"),
+        Column("effective", MONEY, "part of EffectiveCost"),
+        Column("billed", MONEY, "part of BilledCost"),
+        Column("list", MONEY, "part of ListCost"),
+        Column("contracted", MONEY, "part of ContractedCost"),
+    ),
+)
+
+FINDINGS = Table(
+    "findings",
+    "What is wrong with the records, and what it may cost.",
+    (
+        Column("code", TEXT, "short name of the fault"),
+        Column("what", TEXT, "the fault in a sentence"),
+        Column("evidence", TEXT, "the first rows that show it, as a JSON list"),
+        Column("rows", "BIGINT", "how many rows show it"),
+        Column("at_stake", MONEY, "effective cost concerned; null if unknown"),
+        Column("currency", TEXT, "currency of that money"),
+        Column("remedy", TEXT, "what to do about it"),
+    ),
+)
+
+TABLES = (CHARGES, MACHINES, PLACEMENTS, SHARES, FINDINGS)

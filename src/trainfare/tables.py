@@ -61,7 +61,8 @@ CHARGES = Table(
     (
         Column("delivery", "INTEGER", "number of the delivered file the line came in"),
         Column("line", "BIGINT", "position in that file: 1 is the first line after the header"),
-        Column("month", "DATE", "first day of the billing month: the book the charge belongs to"),
+        Column("billing_start", TIME, "start of the billing period (BillingPeriodStart)"),
+        Column("billing_end", TIME, "end of the billing period (BillingPeriodEnd); its middle names the book"),
         Column("period_start", TIME, "start of the time the charge is for (ChargePeriodStart)"),
         Column("period_end", TIME, "end of that time, exclusive (ChargePeriodEnd)"),
         Column("effective", MONEY, "accrued cost with commitments spread over what they cover (EffectiveCost)"),
@@ -86,8 +87,9 @@ CHARGES = Table(
         Column("commitment_id", TEXT, "CommitmentDiscountId"),
         Column("commitment_status", TEXT, "Used, Unused or null (CommitmentDiscountStatus)"),
         Column("reservation_status", TEXT, "Used, Unused or null (CapacityReservationStatus)"),
-        Column("instance_type", TEXT, "instance type, where the bill names one (SkuPriceDetails)"),
+        Column("price_details", TEXT, "SkuPriceDetails as JSON, or null"),
         Column("description", TEXT, "ChargeDescription"),
+        Column("finer", "INTEGER", "how many of the four amounts were finer than 10^-12 and are rounded to it"),
         Column("tags", TEXT, "Tags as a flat JSON object, or null"),
     ),
 )

@@ -8,6 +8,7 @@ Every function whose spelling differs between engines is a macro here, named for
   DuckDB, so a guess through DOUBLE is taken where multiplying back proves it right.
 - `as_money(units)`: the way back.
 - `epoch_second(time)`: whole seconds since 1970.
+- `period_key(start, end)`: a span's start and length in one number.
 """
 
 import os
@@ -37,6 +38,8 @@ CREATE MACRO whole_part(units, weight, total) AS CASE
   WHEN units < 0 THEN -whole_part_of_size(-units, weight, total)
   ELSE whole_part_of_size(units, weight, total) END;
 CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT);
+CREATE MACRO period_key(starts, ends) AS
+  epoch_second(starts) * 536870912 + (epoch_second(ends) - epoch_second(starts));
 """
 
 

@@ -19,6 +19,8 @@ class Head:
     is_gzip: bool
     text: str
     """The first 64 KiB, unpacked and decoded; empty for Parquet and for files that are not text."""
+    parquet_columns: frozenset[str] = frozenset()
+    """Column names in small letters, where it is Parquet."""
 
     @property
     def first_line(self) -> str:

@@ -1,0 +1,1 @@
+"""Match rules, form pots, weigh payers, split, audit."""

@@ -1,0 +1,16 @@
+-- In: charge_kinds, shares. Out: rows that must not exist: a source and currency whose shares do not add up to its charges, digit for digit.
+WITH charged AS (
+  SELECT source, currency, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list, sum(contracted) AS contracted
+  FROM charge_kinds WHERE month = {{month}} GROUP BY source, currency
+),
+shared AS (
+  SELECT source, currency, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list, sum(contracted) AS contracted
+  FROM shares GROUP BY source, currency
+)
+SELECT coalesce(c.source, s.source) AS source, coalesce(c.currency, s.currency) AS currency,
+  c.effective, s.effective AS shared_effective, c.billed, s.billed AS shared_billed,
+  c.list, s.list AS shared_list, c.contracted, s.contracted AS shared_contracted
+FROM charged c
+FULL JOIN shared s ON s.source = c.source AND s.currency = c.currency
+WHERE c.effective IS DISTINCT FROM s.effective OR c.billed IS DISTINCT FROM s.billed
+  OR c.list IS DISTINCT FROM s.list OR c.contracted IS DISTINCT FROM s.contracted

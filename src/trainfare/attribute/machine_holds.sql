@@ -1,0 +1,20 @@
+-- In: sizes, placements. Out: who gripped how much of which machine, within the time the bill speaks of. Who does not
+-- say how much holds all of it.
+SELECT s.target, p.attempt_key,
+  greatest(p.starts, {{first_second}}) AS starts, least(p.ends, {{last_second}}) AS ends,
+  CASE s.measure
+    WHEN 'gpu' THEN coalesce(p.gpu_micros // s.unit, s.capacity, 1000000 // s.unit)
+    WHEN 'cpu' THEN coalesce(p.cpu_millis, s.capacity, 1000)
+    WHEN 'memory' THEN coalesce(p.memory_mbs, s.capacity, 1000)
+    WHEN 'dominant' THEN CASE
+      WHEN p.gpu_micros IS NULL AND p.cpu_millis IS NULL AND p.memory_mbs IS NULL THEN 1000000
+      ELSE greatest(
+        coalesce(p.gpu_micros * 1000000 // nullif(s.gpu_micros, 0), 0),
+        coalesce(p.cpu_millis * 1000000 // nullif(s.cpu_millis, 0), 0),
+        coalesce(p.memory_mbs * 1000000 // nullif(s.memory_mbs, 0), 0)) END
+    ELSE 1
+  END AS grip,
+  s.capacity
+FROM placements p
+JOIN sizes s ON s.machine = p.machine
+WHERE p.ends > {{first_second}} AND p.starts < {{last_second}}

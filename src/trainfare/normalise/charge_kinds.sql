@@ -1,0 +1,41 @@
+-- In: charges, one row per bill line. Out: one row per kind of charge, that is, per distinct set of the columns
+-- that rules may look at. A bill of ten million lines has some ten thousand kinds, so everything that
+-- is decided about a charge is decided here, once per kind. The sums are the control totals of the audit.
+SELECT *,
+  hash({{dimensions}}, {{salt}}) AS kind,
+  CAST(date_trunc('month', make_timestamp((epoch_us(billing_start) + epoch_us(billing_end)) // 2)) AS DATE) AS month,
+  CASE
+    WHEN charge_category = 'Tax' THEN 'tax'
+    WHEN charge_category = 'Credit' THEN 'credit'
+    WHEN lower(service_name) LIKE '%support%' THEN 'support'
+    WHEN lower(service_name) LIKE '%licen_e%' THEN 'licence'
+    WHEN charge_category = 'Adjustment' THEN 'other'
+    WHEN service_category = 'Compute' THEN 'compute'
+    WHEN service_category = 'Storage' THEN 'storage'
+    WHEN service_category = 'Networking' THEN 'network'
+    WHEN service_category = 'AI and Machine Learning' THEN 'platform'
+    ELSE 'other'
+  END AS category,
+  lower(coalesce(
+    CASE WHEN json_valid(price_details) THEN json_extract_string(price_details, '$.InstanceType') END,
+    nullif(regexp_extract(a_description, '\b([a-z][a-z0-9-]*\.(?:[0-9]*xlarge|metal))\b', 1), ''),
+    nullif(regexp_extract(lower(a_description), '\b(standard_n[cdv][a-z0-9_]+|a[234]-[a-z]+gpu-[0-9]+g|g2-standard-[0-9]+|[bv]m\.gpu[a-z0-9.-]+)\b', 1), '')
+  )) AS instance_type
+FROM (
+  SELECT {{dimensions}},
+    count(*) AS lines,
+    any_value(description) AS a_description,
+    min(period_start) AS first_start,
+    max(period_end) AS last_end,
+    min(epoch_second(period_end) - epoch_second(period_start)) AS shortest,
+    max(epoch_second(period_end) - epoch_second(period_start)) AS longest,
+    sum(effective) AS effective,
+    sum(billed) AS billed,
+    coalesce(sum(list), 0) AS list,
+    coalesce(sum(contracted), 0) AS contracted,
+    count(*) - count(list) AS without_list,
+    count(*) - count(contracted) AS without_contracted,
+    sum(finer) AS finer
+  FROM charges
+  GROUP BY {{dimensions}}
+)

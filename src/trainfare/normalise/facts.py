@@ -1,0 +1,64 @@
+"""Make the facts of the account from what was delivered."""
+
+import csv
+from collections.abc import Iterable
+from importlib import resources
+
+from trainfare.engine.duckdb import DuckDB
+from trainfare.errors import TrainfareError
+from trainfare.tables import CHARGES, MACHINES, PLACEMENTS
+
+PACKAGE = "trainfare.normalise"
+DIMENSIONS = (
+    "source",
+    "currency",
+    "billing_start",
+    "billing_end",
+    "billing_account",
+    "account",
+    "region",
+    "charge_category",
+    "charge_class",
+    "service_category",
+    "service_name",
+    "resource_id",
+    "resource_name",
+    "commitment_id",
+    "commitment_status",
+    "reservation_status",
+    "price_details",
+    "tags",
+)
+"""What always tells kinds of charges apart; a rule that looks at more columns adds them."""
+
+
+def charges(engine: DuckDB, selects: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
+    """Make `charges` (a view on the deliveries) and `charge_kinds`; returns what tells the kinds apart."""
+    empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in CHARGES.columns)} WHERE false"
+    engine.view("charges", " UNION ALL ".join([*selects] or [empty]))
+    dimensions = (*DIMENSIONS, *sorted(set(wanted) - set(DIMENSIONS)))
+    _instance_types(engine)
+    for salt in range(8):
+        listed = ", ".join(dimensions)
+        engine.step(PACKAGE, "charge_kinds", "charge_kinds", {"dimensions": listed, "salt": str(salt)})
+        kinds, distinct = engine.row("SELECT count(*), count(DISTINCT kind) FROM charge_kinds")
+        if kinds == distinct:
+            engine.view("keyed_charges", f"SELECT hash({listed}, {salt}) AS kind, * FROM charges")
+            return dimensions
+    raise TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
+
+
+def held(engine: DuckDB, jobs: Iterable[str], machines: Iterable[str]) -> None:
+    """Make `machines`, `attempts` and `placements` from the delivered job logs and machine files."""
+    for name, table, selects in (("placement_rows", PLACEMENTS, jobs), ("machine_rows", MACHINES, machines)):
+        empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
+        engine.view(name, " UNION ALL ".join([*selects] or [empty]))
+    for step in ("resources", "machine_names", "machines", "attempts", "placements"):
+        engine.step(PACKAGE, step, step)
+
+
+def _instance_types(engine: DuckDB) -> None:
+    text = resources.files(PACKAGE).joinpath("instance_types.csv").read_text(encoding="utf-8")
+    _, *rows = csv.reader(text.splitlines())
+    columns = "instance_type VARCHAR, gpus DECIMAL(18,6), gpu_model VARCHAR, cpus DECIMAL(18,3), memory_gb DECIMAL(18,3)"
+    engine.values("instance_types", columns, rows)

@@ -1,0 +1,18 @@
+-- In: charge_kinds. Out: one row per resource on the bill, with the names a job log may know it by and what
+-- its instance type tells about its size.
+SELECT lower(k.resource_id) AS resource,
+  min(k.resource_id) AS resource_id,
+  regexp_extract(lower(min(k.resource_id)), '([^/:]+)$', 1) AS short_name,
+  lower(min(k.resource_name)) AS full_name,
+  lower(min(CASE WHEN json_valid(k.tags) THEN json_extract_string(k.tags, '$.Name') END)) AS tag_name,
+  min(k.region) AS region,
+  min(k.account) AS account,
+  min(t.instance_type) AS instance_type,
+  min(t.gpus) AS gpus,
+  min(t.gpu_model) AS gpu_model,
+  min(t.cpus) AS cpus,
+  min(t.memory_gb) AS memory_gb
+FROM charge_kinds k
+LEFT JOIN instance_types t ON t.instance_type = k.instance_type
+WHERE k.resource_id IS NOT NULL
+GROUP BY lower(k.resource_id)

@@ -1,0 +1,189 @@
+"""FOCUS 1.0 to 1.4 cost and usage -> charges.
+
+Any column order; columns we do not know stay in the archived delivery. What bills really do:
+- times come as `2024-09-18T22:00:00Z`, with a space and no zone (UTC is meant), or typed;
+- null is written as nothing or as the word NULL;
+- numbers may be DOUBLE in Parquet: the shortest decimal that gives the same DOUBLE is what was meant;
+- some exports carry more digits than 10^-12; these are rounded to it, counted in `finer`, and become a finding;
+- Tags are JSON text, a Parquet map, or (old Azure) JSON without its braces;
+- ProviderName was replaced by ServiceProviderName in 1.3 and is gone in 1.4;
+- examples and hand-made files leave out columns that the standard demands: BilledCost, EffectiveCost and the
+  charge period are needed, the rest is null where it is not there.
+"""
+
+import shutil
+from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.errors import Faults
+from trainfare.sources.head import Head
+from trainfare.sources.raw import Raw, header_names, open_raw, parquet_rows, raw_of, require_columns
+from trainfare.tables import CHARGES, MONEY
+
+NAME = "focus"
+KIND = "bill"
+READS = "FOCUS 1.0 to 1.4 bill: CSV (also .gz) or Parquet"
+
+AMOUNTS = {
+    "effective": "EffectiveCost",
+    "billed": "BilledCost",
+    "list": "ListCost",
+    "contracted": "ContractedCost",
+}
+NEEDED = ("BilledCost", "EffectiveCost", "ChargePeriodStart", "ChargePeriodEnd")
+TEXTS = {
+    "charge_category": ("ChargeCategory",),
+    "charge_class": ("ChargeClass",),
+    "service_category": ("ServiceCategory",),
+    "service_name": ("ServiceName",),
+    "provider": ("ServiceProviderName", "ProviderName"),
+    "billing_account": ("BillingAccountId",),
+    "account": ("SubAccountId", "BillingAccountId"),
+    "region": ("RegionId", "Region"),
+    "resource_id": ("ResourceId",),
+    "resource_name": ("ResourceName",),
+    "resource_type": ("ResourceType",),
+    "sku_id": ("SkuId",),
+    "pricing_category": ("PricingCategory",),
+    "commitment_id": ("CommitmentDiscountId",),
+    "commitment_status": ("CommitmentDiscountStatus",),
+    "reservation_status": ("CapacityReservationStatus",),
+    "description": ("ChargeDescription",),
+}
+TIMES = {
+    "period_start": "ChargePeriodStart",
+    "period_end": "ChargePeriodEnd",
+    "billing_start": "BillingPeriodStart",
+    "billing_end": "BillingPeriodEnd",
+}
+CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
+
+
+def recognise(head: Head) -> bool:
+    if head.is_parquet:
+        return bool({"billedcost", "effectivecost"} & head.parquet_columns)
+    names = {name.strip().lower() for name in header_names(head)}
+    return not head.is_json and bool({"billedcost", "effectivecost"} & names)
+
+
+def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faults: Faults) -> int:
+    """Check every line and keep the file as Parquet at `target`; returns the lines, or adds faults and keeps nothing."""
+    before = len(faults.found)
+    raw = open_raw(engine, head, "delivered", faults)
+    if raw is None:
+        return 0
+    _check(raw, currency, faults)
+    if len(faults.found) > before:
+        return 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if head.is_parquet and not head.is_gzip:
+        shutil.copyfile(head.path, target)
+    else:
+        engine.write_parquet(f"SELECT * EXCLUDE (line) FROM {raw.relation} ORDER BY line", target)
+    lines: int = engine.row(f"SELECT count(*) FROM {raw.relation}")[0]
+    engine.run(f"DROP {'VIEW' if head.is_parquet else 'TABLE'} delivered")
+    return lines
+
+
+def charges(engine: DuckDB, archived: Path, delivery: int, source: str, currency: str | None) -> str:
+    """A SELECT that gives the archived file as the columns of `tables.CHARGES`."""
+    engine.view("archived", parquet_rows(archived))
+    raw = raw_of(engine, "archived", archived, 0)
+    engine.run("DROP VIEW archived")
+    columns = {"delivery": f"CAST({delivery} AS INTEGER)", "line": "line", "source": quoted(source)}
+    columns |= {name: raw.moment(given) for name, given in TIMES.items()}
+    for name in ("billing_start", "billing_end"):
+        columns[name] = f"coalesce({columns[name]}, date_trunc('month', {columns['period_start']}))"
+    columns |= {name: raw.number(given, MONEY) for name, given in AMOUNTS.items()}
+    columns |= {name: _either(raw, names) for name, names in TEXTS.items()}
+    columns["currency"] = _currency(raw, currency)
+    columns["tags"] = _tags(raw)
+    columns["price_details"] = _json_text(raw, "SkuPriceDetails")
+    columns["finer"] = " + ".join(_finer(raw, name) for name in AMOUNTS.values())
+    return (
+        "SELECT " + ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names) + f" FROM ({parquet_rows(archived)})"
+    )
+
+
+def _either(raw: Raw, names: tuple[str, ...]) -> str:
+    there = [raw.text(name) for name in names if raw.has(name)]
+    return f"coalesce({', '.join(there)})" if len(there) > 1 else there[0] if there else "CAST(NULL AS VARCHAR)"
+
+
+def _currency(raw: Raw, currency: str | None) -> str:
+    told = quoted(currency) if currency else "CAST(NULL AS VARCHAR)"
+    return f"coalesce({raw.text('BillingCurrency')}, {told})" if raw.has("BillingCurrency") else told
+
+
+def _json_text(raw: Raw, name: str) -> str:
+    if not raw.has(name):
+        return "CAST(NULL AS VARCHAR)"
+    column, type_ = raw._at(name)
+    if type_ == "VARCHAR":
+        return column
+    if type_.endswith("[]"):
+        return f"CAST(to_json(map_from_entries({column})) AS VARCHAR)"
+    return f"CAST(to_json({column}) AS VARCHAR)"
+
+
+def _tags(raw: Raw) -> str:
+    tags = _json_text(raw, "Tags")
+    if not raw.has("Tags") or raw._at("Tags")[1] != "VARCHAR":
+        return tags
+    return f"CASE WHEN {tags} LIKE '{{%' THEN {tags} WHEN {tags} IS NOT NULL THEN '{{' || {tags} || '}}' END"
+
+
+def _finer(raw: Raw, name: str) -> str:
+    """SQL that is 1 where an amount has digits beyond 10^-12, typed so that short decimals cost nothing."""
+    if not raw.has(name):
+        return "0"
+    column, type_ = raw._at(name)
+    if type_.startswith("DECIMAL") and int(type_.rstrip(")").split(",")[1]) <= 12 or "INT" in type_:
+        return "0"
+    exact = f"TRY_CAST({f'CAST({column} AS VARCHAR)' if type_ != 'VARCHAR' else column} AS DECIMAL(38,18))"
+    return f"CASE WHEN {exact} <> {raw.number(name, MONEY)} THEN 1 ELSE 0 END"
+
+
+def _check(raw: Raw, currency: str | None, faults: Faults) -> None:
+    if not require_columns(raw, NEEDED, faults, "Export the bill as FOCUS 1.0 or later, with all of its columns."):
+        return
+    for name in AMOUNTS.values():
+        raw.check_readable(faults, name, raw.number(name, MONEY), "an amount", "Write it as digits with a point, such as -12.50.")
+    for name in TIMES.values():
+        raw.check_readable(faults, name, raw.moment(name), "a time", "Write it in UTC, as in 2026-10-01T00:00:00Z.")
+    for name in NEEDED:
+        raw.check_present(faults, name, "FOCUS demands a value on every line; export the bill again.")
+    if len(faults.found):
+        return
+    start, end = raw.moment("ChargePeriodStart"), raw.moment("ChargePeriodEnd")
+    shown = f"'the charge period ends (' || {end} || ') before it starts (' || {start} || ')'"
+    raw.check(faults, f"{end} < {start}", shown, "The end is exclusive and later than the start; export the bill again.")
+    _check_currency(raw, currency, faults)
+    _check_words(raw, faults)
+
+
+def _check_currency(raw: Raw, currency: str | None, faults: Faults) -> None:
+    told = _currency(raw, currency)
+    do = 'Export the BillingCurrency column, or set currency = "USD" (or yours) in the settings.'
+    if not raw.has("BillingCurrency") and not currency:
+        faults.add(f"{raw.path}:1", "no column BillingCurrency, and no currency is set", do)
+        return
+    raw.check(faults, f"{told} IS NULL", "'BillingCurrency is empty'", do)
+    shown = f"'BillingCurrency ''' || {told} || ''' is not a currency code'"
+    raw.check(faults, f"NOT regexp_full_match({told}, '[A-Z]{{3}}')", shown, "Use an ISO 4217 code such as USD.")
+
+
+def _check_words(raw: Raw, faults: Faults) -> None:
+    if raw.has("ChargeCategory"):
+        column = raw.text("ChargeCategory")
+        allowed = ", ".join(quoted(word) for word in CHARGE_CATEGORIES)
+        shown = f"'ChargeCategory ''' || {column} || ''' is not known'"
+        raw.check(faults, f"{column} NOT IN ({allowed})", shown, f"FOCUS has {', '.join(CHARGE_CATEGORIES)}.")
+    if raw.has("Tags") and raw._at("Tags")[1] == "VARCHAR":
+        tags = _tags(raw)
+        raw.check(
+            faults,
+            f"{tags} IS NOT NULL AND NOT json_valid({tags})",
+            f"'Tags ' || left({tags}, 40) || ' is not JSON'",
+            'Write a flat object such as {"team": "nlp"}.',
+        )

@@ -1,0 +1,134 @@
+"""Take in files: recognise, check every row, and keep a copy that nobody changes. All or nothing."""
+
+import glob
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainfare.config import Config, Source
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.errors import BadInputError, Faults, TrainfareError
+from trainfare.sources import recognise as formats
+from trainfare.sources.bills import focus
+
+READER_VERSION = "1"
+"""Part of a kept copy's identity; raise it when a reader starts to read the same file differently."""
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """One file that was taken in, and where its copy is."""
+
+    source: str
+    path: Path
+    format: str
+    kind: str
+    sha256: str
+    settings_sha256: str
+    archive: Path
+    lines: int
+    number: int = 0
+
+
+def files_of(source: Source, folder: Path) -> list[Path]:
+    """The files a source names, in order; a name or pattern that fits nothing is refused."""
+    pattern = str(folder / source.path)
+    found = sorted(Path(name) for name in glob.glob(pattern, recursive=True) if Path(name).is_file())
+    if not found:
+        do = "Check the path; it is relative to the folder of the settings file."
+        raise TrainfareError(source.path, "no file is there", do)
+    return found
+
+
+def name_of(source: Source) -> str:
+    """The source's name, or one taken from its path."""
+    if source.name:
+        return source.name
+    path = Path(source.path)
+    if any(mark in path.name for mark in "*?["):
+        return path.parent.name or "files"
+    return path.name.split(".")[0]
+
+
+def deliver(
+    engine: DuckDB,
+    config: Config,
+    archive: Callable[[str, str], Path],
+    known: Callable[[str, str, str], Delivered | None],
+    progress: Callable[[str], None] = lambda told: None,
+) -> list[Delivered]:
+    """Take in all files of all sources. `archive` says where a copy goes, `known` finds one taken in before."""
+    faults = Faults()
+    taken: dict[tuple[str, str], Delivered] = {}
+    for source in config.source:
+        try:
+            paths = files_of(source, config.folder)
+        except TrainfareError as error:
+            faults.add(error.where, error.what, error.do)
+            continue
+        for path in paths:
+            progress(path.name)
+            delivered = _take(engine, config, source, path, archive, known, faults)
+            if delivered:
+                taken.setdefault((delivered.kind, delivered.sha256), delivered)
+    faults.refuse()
+    return list(taken.values())
+
+
+def _take(
+    engine: DuckDB,
+    config: Config,
+    source: Source,
+    path: Path,
+    archive: Callable[[str, str], Path],
+    known: Callable[[str, str, str], Delivered | None],
+    faults: Faults,
+) -> Delivered | None:
+    try:
+        format_, head = formats.recognise(engine, path)
+        with path.open("rb") as opened:
+            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+    except TrainfareError as error:
+        faults.add(error.where, error.what, error.do)
+        return None
+    settings = hashlib.sha256(
+        f"{READER_VERSION}|{format_.NAME}|{source.zone}|{config.currency}".encode()
+    ).hexdigest()
+    name = name_of(source)
+    if (before := known(name, sha256, settings)) is not None:
+        return before
+    target = archive(sha256, settings)
+    if format_.KIND == "bill":
+        lines = focus.archive(engine, head, target, config.currency, faults)
+    else:
+        lines = _archive_rows(engine, format_, path, source.zone, target, faults)
+    return Delivered(name, path, format_.NAME, format_.KIND, sha256, settings, target, lines)
+
+
+def _archive_rows(engine: DuckDB, format_: object, path: Path, zone: str, target: Path, faults: Faults) -> int:
+    before = len(faults.found)
+    try:
+        format_.read(engine, path, "taken", zone, faults)  # type: ignore[attr-defined]
+    except BadInputError as error:
+        faults.found.extend(error.faults)
+    if len(faults.found) > before:
+        return 0
+    engine.write_parquet("SELECT * FROM taken", target)
+    lines: int = engine.row("SELECT count(*) FROM taken")[0]
+    engine.drop("taken")
+    return lines
+
+
+def charge_selects(engine: DuckDB, config: Config, delivered: Iterable[Delivered]) -> list[str]:
+    """The archived bills, each as a SELECT of charges."""
+    return [
+        focus.charges(engine, file.archive, file.number, file.source, config.currency)
+        for file in delivered
+        if file.kind == "bill"
+    ]
+
+
+def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:
+    """The archived job logs or machine lists, each as a SELECT."""
+    return [f"SELECT * FROM read_parquet({quoted(file.archive)})" for file in delivered if file.kind == kind]

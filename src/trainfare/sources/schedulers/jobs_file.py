@@ -1,0 +1,90 @@
+"""Trainfare's own job file: one row per placement, as CSV, JSON lines or Parquet.
+
+`job_id, attempt, machine_id, started, ended` are needed; `ended` empty means still running. A column that is
+not known is kept as a label of the job. Times without an offset are local time in the source's zone.
+"""
+
+from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.errors import Faults
+from trainfare.sources.head import Head, look
+from trainfare.sources.raw import Raw, header_names, open_raw, require_columns
+from trainfare.tables import LABELS, PLACEMENTS, STATES
+
+NAME = "jobs"
+KIND = "jobs"
+READS = "Trainfare job file: CSV, JSON lines or Parquet with job_id, attempt, machine_id, started, ended"
+
+NEEDED = ("job_id", "attempt", "machine_id", "started", "ended")
+AMOUNTS = ("gpus", "cpus", "memory_gb")
+
+
+def recognise(head: Head) -> bool:
+    if head.is_parquet:
+        return {"job_id", "machine_id"} <= head.parquet_columns
+    if head.is_json:
+        return '"job_id"' in head.text and '"machine_id"' in head.text
+    names = {name.strip().lower() for name in header_names(head)}
+    return {"job_id", "machine_id"} <= names or {"job_id", "started"} <= names
+
+
+def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+    """Make table `into` with the columns of `tables.PLACEMENTS`; a bad row is a fault."""
+    before = len(faults.found)
+    raw = open_raw(engine, look(path), "delivered", faults)
+    do = "See docs/reference/files.md for the columns of a job file."
+    if raw is None or not require_columns(raw, NEEDED, faults, do):
+        return
+    _check(raw, zone, faults)
+    if len(faults.found) > before:
+        return
+    columns = {"line": "line", "labels": _labels(raw), "state": _state(raw)}
+    columns |= {name: raw.text(name) for name in ("job_id", "machine_id", *LABELS)}
+    columns |= {name: raw.moment(name, zone) for name in ("started", "ended")}
+    columns |= {name: raw.number(name, _type(name)) for name in ("attempt", *AMOUNTS)}
+    select = ", ".join(f"{columns[name]} AS {name}" for name in PLACEMENTS.names)
+    engine.table(into, PLACEMENTS.typed_select(f"(SELECT {select} FROM {raw.relation})"))
+
+
+def _type(name: str) -> str:
+    return next(column.type for column in PLACEMENTS.columns if column.name == name)
+
+
+def _state(raw: Raw) -> str:
+    told = f"lower({raw.text('state')})"
+    known = ", ".join(quoted(state) for state in STATES)
+    running = f"CASE WHEN {raw.moment('ended')} IS NULL THEN 'running' ELSE 'unknown' END"
+    return f"CASE WHEN {told} IN ({known}) THEN {told} ELSE {running} END"
+
+
+def _labels(raw: Raw) -> str:
+    """Columns nobody knows, as one JSON object without its nulls; an unknown state word is kept too."""
+    others = [(written, raw.text(written)) for name, (written, _) in raw.columns.items() if name not in PLACEMENTS.names]
+    known = ", ".join(quoted(state) for state in STATES)
+    if raw.has("state"):
+        told = raw.text("state")
+        others.append(("state", f"CASE WHEN lower({told}) NOT IN ({known}) THEN {told} END"))
+    if not others:
+        return "CAST(NULL AS VARCHAR)"
+    pairs = ", ".join(f"{quoted(name)}, {value}" for name, value in others)
+    return f"nullif(CAST(json_merge_patch('{{}}', json_object({pairs})) AS VARCHAR), '{{}}')"
+
+
+def _check(raw: Raw, zone: str, faults: Faults) -> None:
+    for name in NEEDED[:4]:
+        raw.check_present(faults, name, "Every placement needs one.")
+    raw.check_readable(faults, "attempt", raw.number("attempt", "INTEGER"), "a whole number", "Count attempts from 1.")
+    for name in ("started", "ended"):
+        do = "Write it as 2026-10-01T00:00:00Z, or leave `ended` empty while the job runs."
+        raw.check_readable(faults, name, raw.moment(name, zone), "a time", do)
+    for name in AMOUNTS:
+        do = "Write how much was held, such as 8 or 0.5, or leave it empty."
+        raw.check_readable(faults, name, raw.number(name, _type(name)), "a number", do)
+        number = raw.number(name, _type(name))
+        raw.check(faults, f"{number} < 0", f"{quoted(name + ' is ')} || {number}", "Nobody can hold less than nothing.")
+    attempt = raw.number("attempt", "INTEGER")
+    raw.check(faults, f"{attempt} < 1", f"'attempt is ' || {attempt}", "Count attempts from 1.")
+    start, end = raw.moment("started", zone), raw.moment("ended", zone)
+    shown = f"'it ends (' || {end} || ') before it starts (' || {start} || ')'"
+    raw.check(faults, f"{end} < {start}", shown, "Check the clock or the zone it was written in.")

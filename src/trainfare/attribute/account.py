@@ -226,7 +226,7 @@ def _hold_machines(engine: DuckDB, weighing: Weighing, given: dict[str, str]) ->
 
 
 def _hold_scopes(engine: DuckDB, config: Config, weighing: Weighing, given: dict[str, str]) -> None:
-    scope = _payer_scope(weighing.among)
+    scope = payer_scope(weighing.among)
     engine.step(PACKAGE, "scope_holds", "holds", given | {"scope": scope, "grip": GRIPS[weighing.by]})
     if weighing.by in ("wall_seconds", "evenly"):
         engine.step(PACKAGE, "merged_holds", "merged")
@@ -239,7 +239,7 @@ def _hold_scopes(engine: DuckDB, config: Config, weighing: Weighing, given: dict
     engine.step(PACKAGE, "even_cells", "cells", {"only": ""})
 
 
-def _payer_scope(among: str) -> str:
+def payer_scope(among: str) -> str:
     """SQL for the scope a placement belongs to."""
     if among.startswith("tag:"):
         key = among.removeprefix("tag:")
@@ -274,7 +274,7 @@ def _whole_month_where_nothing_was_held(engine: DuckDB, given: dict[str, str]) -
 def _settle(engine: DuckDB, config: Config) -> None:
     """Name the payers, divide what goes in fixed parts and by spend, and make `shares`."""
     tags = " ".join(
-        f"WHEN p.among = {quoted(f'tag:{key}')} THEN {_payer_scope(f'tag:{key}')} = p.scope"
+        f"WHEN p.among = {quoted(f'tag:{key}')} THEN {payer_scope(f'tag:{key}')} = p.scope"
         for key in sorted({r.among.removeprefix("tag:") for r in config.rule if r.among.startswith("tag:")})
     )
     for step in ("special_payers", "payers", "named_parts", "spend_pots", "spend_weights", "spend_parts", "shares"):

@@ -8,6 +8,8 @@ Every function whose spelling differs between engines is a macro here, named for
   DuckDB, so a guess through DOUBLE is taken where multiplying back proves it right.
 - `as_money(units)`: the way back.
 - `epoch_second(time)`: whole seconds since 1970.
+- `per_hour(money, micros)`: money per hour, to 10^-6, rounded half away from zero; micros are millionths of a second
+  (of wall time, or of GPU time). No time, no rate.
 - `period_key(start, end)`: a span's start and length in one number.
 """
 
@@ -38,6 +40,9 @@ CREATE MACRO whole_part(units, weight, total) AS CASE
   WHEN units < 0 THEN -whole_part_of_size(-units, weight, total)
   ELSE whole_part_of_size(units, weight, total) END;
 CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT);
+CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(CAST(
+  CASE WHEN money < 0 THEN -((-in_units(money) * 7200 + micros) // (2 * micros))
+  ELSE (in_units(money) * 7200 + micros) // (2 * micros) END AS DECIMAL(38,0)) * 0.000001 AS DECIMAL(38,6)) END;
 CREATE MACRO period_key(starts, ends) AS
   epoch_second(starts) * 536870912 + (epoch_second(ends) - epoch_second(starts));
 """

@@ -96,6 +96,7 @@ def charges(engine: DuckDB, archived: Path, delivery: int, source: str, currency
         columns[name] = f"coalesce({columns[name]}, date_trunc('month', {columns['period_start']}))"
     columns |= {name: raw.number(given, MONEY) for name, given in AMOUNTS.items()}
     columns |= {name: _either(raw, names) for name, names in TEXTS.items()}
+    columns["charge_category"] = f"coalesce({columns['charge_category']}, 'Usage')"
     columns["currency"] = _currency(raw, currency)
     columns["tags"] = _tags(raw)
     columns["price_details"] = _json_text(raw, "SkuPriceDetails")

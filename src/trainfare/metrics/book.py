@@ -1,0 +1,64 @@
+"""The tables a book consists of, made from the account of one month."""
+
+from datetime import UTC, datetime
+
+from trainfare.attribute import account
+from trainfare.engine.duckdb import DuckDB
+from trainfare.metrics import findings
+from trainfare.period import Month
+
+PACKAGE = "trainfare.metrics"
+TABLES = ("shares", "book_attempts", "book_placements", "book_machines", "bill_totals", "findings", "rules_in_force")
+
+
+def run(engine: DuckDB, month: Month) -> datetime | None:
+    """Make the tables of the month's book; returns the time through which the bill is complete."""
+    through = complete_through(engine, month)
+    second = int(through.timestamp()) if through else int(month.start.timestamp())
+    engine.step(PACKAGE, "covered", "covered", {"coverage": _coverage(engine)})
+    engine.step(
+        PACKAGE,
+        "book_placements",
+        "book_placements",
+        {
+            "complete_through": str(second),
+            "month_start": str(int(month.start.timestamp())),
+            "month_end": str(int(month.end.timestamp())),
+        },
+    )
+    for step in ("book_attempts", "book_machines", "bill_totals"):
+        engine.step(PACKAGE, step, step)
+    findings.run(engine, second)
+    return through
+
+
+def complete_through(engine: DuckDB, month: Month) -> datetime | None:
+    """The end of the last metered charge in the month: hours after it have no bill yet.
+
+    Charges for a whole month say nothing about how far metering has come, unless there are no others.
+    """
+    (second,) = engine.row(
+        "SELECT coalesce(max(epoch_second(last_end)) FILTER (longest <= 86400), max(epoch_second(last_end))) "
+        "FROM routed_kinds WHERE charge_category = 'Usage' "
+        f"AND epoch_second(first_start) < {int(month.end.timestamp())}"
+    )
+    return None if second is None else min(datetime.fromtimestamp(second, UTC), month.end)
+
+
+def _coverage(engine: DuckDB) -> str:
+    """For each way of weighing that takes compute charges, the placements within its targets."""
+    selects = [
+        "SELECT p.attempt_key, p.machine_id, p.starts, p.ends, t.first_second, t.last_second "
+        "FROM placements p JOIN targets t ON t.machine = p.machine WHERE t.machine IS NOT NULL"
+    ]
+    wide = engine.rows(
+        "SELECT DISTINCT k.weighing, r.among FROM routed_kinds k JOIN rules_in_force r ON r.rule = k.rule "
+        "WHERE k.weighing IS NOT NULL AND r.among <> 'machine' AND k.category IN ('compute', 'platform')"
+    )
+    selects += [
+        "SELECT p.attempt_key, p.machine_id, p.starts, p.ends, t.first_second, t.last_second FROM placements p "
+        "JOIN attempts a ON a.attempt_key = p.attempt_key LEFT JOIN machines m ON m.machine = p.machine "
+        f"JOIN targets t ON t.weighing = {weighing} AND t.scope = {account.payer_scope(among)}"
+        for weighing, among in wide
+    ]
+    return " UNION ALL ".join(selects)

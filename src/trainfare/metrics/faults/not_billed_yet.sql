@@ -1,0 +1,3 @@
+-- Placements in the month that go on after the bill ends.
+SELECT 'job ' || job_id || ' on ' || machine_id AS evidence, CAST(NULL AS DECIMAL(38,12)) AS at_stake, CAST(NULL AS VARCHAR) AS currency
+FROM book_placements WHERE ends > {{complete_through}} AND NOT running GROUP BY job_id, machine_id

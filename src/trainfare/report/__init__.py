@@ -1,0 +1,1 @@
+"""Answers from published books. Reads; never computes money."""

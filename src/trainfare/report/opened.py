@@ -1,0 +1,68 @@
+"""Books opened for reading: their tables as views, whatever months they cover."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.errors import TrainfareError
+from trainfare.period import Month
+from trainfare.tables import LABELS
+
+
+@dataclass(frozen=True)
+class BookFiles:
+    """One month's book on disk."""
+
+    month: Month
+    version: int
+    files: dict[str, Path]
+    complete_through: datetime | None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Books in an engine, ready to be asked."""
+
+    engine: DuckDB
+    books: tuple[BookFiles, ...]
+
+    @property
+    def start(self) -> datetime:
+        return self.books[0].month.start
+
+    @property
+    def end(self) -> datetime:
+        return self.books[-1].month.end
+
+    @property
+    def complete_through(self) -> datetime | None:
+        told = [book.complete_through for book in self.books if book.complete_through]
+        return max(told) if told else None
+
+    def currency(self, asked: str | None) -> str:
+        """The one currency to report in; with several on the bill the user has to choose."""
+        found = [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
+        if asked and asked not in found:
+            raise TrainfareError("--currency", f"nothing is billed in {asked}", f"The bill is in {', '.join(found)}.")
+        if not asked and len(found) > 1:
+            raise TrainfareError(
+                "bill",
+                f"it is in {' and '.join(found)}, which are never added up",
+                f"Choose one, for example: --currency {found[0]}",
+            )
+        return asked or (found[0] if found else "USD")
+
+
+def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
+    """Make the tables of these books readable in `engine`."""
+    ordered = tuple(sorted(books, key=lambda book: book.month))
+    for name in ordered[0].files:
+        listed = ", ".join(quoted(book.files[name]) for book in ordered)
+        engine.view(name, f"SELECT * FROM read_parquet([{listed}])")
+    labels = ", ".join(f"max({name}) AS {name}" for name in ("state", *LABELS, "labels"))
+    attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"
+    engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")
+    engine.view("machines", "SELECT * FROM book_machines QUALIFY row_number() OVER (PARTITION BY resource_id) = 1")
+    return Opened(engine, ordered)

@@ -1,0 +1,206 @@
+"""A report as people and programs read it: table, Markdown, CSV or JSON."""
+
+import csv
+import io
+import json
+from datetime import date, datetime
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from trainfare.report.cost import Pseudo, Report, Row
+
+SCHEMA_VERSION = 1
+HOUR = Decimal(3600)
+CENT = Decimal("0.01")
+NONE = "-"
+
+
+def exact(value: Decimal | None) -> str | None:
+    """A decimal as a plain string with all of its digits, at least two after the point."""
+    if value is None:
+        return None
+    whole, _, places = f"{value:f}".partition(".")
+    kept = places.rstrip("0")
+    return f"{whole}.{kept:<02}" if len(kept) < 2 else f"{whole}.{kept}"
+
+
+def hours(seconds: int | Decimal | None) -> str | None:
+    """Seconds as hours, to a millionth."""
+    if seconds is None:
+        return None
+    return exact((Decimal(seconds) / HOUR).quantize(Decimal("0.000001"), ROUND_HALF_EVEN))
+
+
+def moment(value: datetime | None) -> str | None:
+    return value.strftime("%Y-%m-%dT%H:%M:%SZ") if value else None
+
+
+def as_json(report: Report) -> str:
+    """The documented shape that scripts rely on."""
+    asked = report.question
+    return json.dumps(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "currency": asked.currency,
+            "basis": asked.basis,
+            "per": asked.per,
+            "scope": asked.scope,
+            "window": {
+                "start": moment(report.start),
+                "end": moment(report.end),
+                "complete_through": moment(report.complete_through),
+            },
+            "rows": [_row(row) for row in report.rows],
+            "overall": _row(report.overall),
+            "idle": _pseudo(report.idle),
+            "unallocated": _pseudo(report.unallocated),
+            "outside": _pseudo(report.outside),
+            "total": exact(report.total),
+            "bill": exact(report.bill),
+            "difference": exact(report.difference),
+            "findings": [_finding(finding) for finding in report.findings],
+        },
+        indent=2,
+    )
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {key: _plain(value) for key, value in row.group.items()} | {
+        "cost": exact(row.cost),
+        "wall_hours": hours(row.wall_seconds),
+        "gpu_hours": hours(row.gpu_seconds),
+        "rate": exact(row.rate),
+        "rate_median": exact(row.rate_median),
+        "rate_p95": exact(row.rate_p95),
+        "jobs": row.jobs,
+        "unbilled_wall_hours": hours(row.unbilled_wall_seconds),
+        "unbilled_gpu_hours": hours(row.unbilled_gpu_seconds),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _pseudo(payer: Pseudo) -> dict[str, Any]:
+    return {"cost": exact(payer.cost), "reasons": [{"reason": why, "cost": exact(cost)} for why, cost in payer.reasons]}
+
+
+def _finding(finding: dict[str, Any]) -> dict[str, Any]:
+    return finding | {"evidence": json.loads(finding["evidence"]), "at_stake": exact(finding["at_stake"])}
+
+
+def as_csv(report: Report) -> str:
+    """One line per group, then the payers that are no job and the total; the first columns are the keys."""
+    names = list(report.rows[0].group) if report.rows else list(report.question.by)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    figures = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs")
+    writer.writerow(["payer", *names, *figures, "currency"])
+    for row in report.rows:
+        told = _row(row)
+        writer.writerow(["jobs", *(told[name] for name in names), *(told[name] for name in figures), report.question.currency])
+    for name, payer in (("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)):
+        writer.writerow([name, *("" for _ in names), exact(payer.cost), *("" for _ in figures[1:]), report.question.currency])
+    writer.writerow(["total", *("" for _ in names), exact(report.total), *("" for _ in figures[1:]), report.question.currency])
+    return out.getvalue()
+
+
+def money(value: Decimal | None, places: int = 2) -> str:
+    """Money for eyes: thousands apart, rounded to cents; tiny amounts keep what makes them more than nothing."""
+    if value is None:
+        return NONE
+    if value and abs(value) < CENT / 2:
+        return f"{value:.2g}" if abs(value) < Decimal("0.00005") else f"{value:,.4f}"
+    return f"{value:,.{places}f}"
+
+
+def time(seconds: int | Decimal | None) -> str:
+    return NONE if seconds is None else f"{Decimal(seconds) / HOUR:,.1f}"
+
+
+def headline(report: Report) -> str:
+    asked = report.question
+    last = report.end.fromtimestamp(report.end.timestamp() - 1, report.end.tzinfo)
+    through = f", billed through {report.complete_through:%Y-%m-%d %H:%M}" if report.complete_through else ""
+    unit = "wall-clock hour" if asked.per == "wall" else "GPU hour"
+    return (
+        f"Cost per {unit}, {report.start:%Y-%m-%d} to {last:%Y-%m-%d} "
+        f"({asked.currency}, {asked.basis} cost, {asked.scope} scope{through})"
+    )
+
+
+def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
+    """Header, one line per group, and the closing lines that tie out to the bill."""
+    names = list(report.overall.group) if not report.rows else list(report.rows[0].group)
+    unit = "wall h" if report.question.per == "wall" else "GPU h"
+    header = [*names, "jobs", "wall h", "GPU h", "cost", f"per {unit}", "median", "p95"]
+    body = [[*(_cell(row.group[name]) for name in names), *_figures(row)] for row in report.rows] if names else []
+    blank = [""] * (len(names) - 1)
+    closing = []
+    if not names:
+        closing.append(["jobs", *_figures(report.overall)])
+    else:
+        closing.append(["all jobs", *blank, *_figures(report.overall)])
+    for name, payer in (("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)):
+        closing.append([name, *blank, "", "", "", money(payer.cost), _share(payer.cost, report.total), "", ""])
+    closing.append(["TOTAL", *blank, "", "", "", money(report.total), "", "", ""])
+    return header if names else ["payer", *header], body, closing
+
+
+def _cell(value: Any) -> str:
+    return NONE if value is None else str(value)
+
+
+def _figures(row: Row) -> list[str]:
+    return [
+        f"{row.jobs:,}" if row.jobs else NONE,
+        time(row.wall_seconds),
+        time(row.gpu_seconds),
+        money(row.cost),
+        money(row.rate),
+        money(row.rate_median),
+        money(row.rate_p95),
+    ]
+
+
+def _share(part: Decimal, whole: Decimal) -> str:
+    return f"{part / whole:.1%}" if whole else NONE
+
+
+def as_table(report: Report, width: int) -> Table:
+    """The report for a terminal of this width; narrow ones do without the spread of job rates."""
+    header, body, closing = lines(report)
+    texts = len(header) - 7
+    narrow = width < 100
+    table = Table(title=headline(report), title_justify="left", title_style="bold", header_style="bold", box=None, padding=(0, 1), pad_edge=False)
+    kept = [index for index in range(len(header)) if not (narrow and header[index] in ("median", "p95"))]
+    for index in kept:
+        numeric = index >= texts
+        table.add_column(header[index], justify="right" if numeric else "left", no_wrap=numeric, overflow="fold" if not numeric else "ellipsis")
+    for row in body:
+        table.add_row(*(row[index] for index in kept))
+    for number, row in enumerate(closing):
+        style = "bold" if row[0] == "TOTAL" else "dim" if row[0].startswith("__") else ""
+        if number == 0 and body:
+            table.add_section()
+        table.add_row(*(Text(row[index], style=style) for index in kept))
+    return table
+
+
+def tie(report: Report) -> str:
+    """The line that ties the total to the bill."""
+    verdict = "ties to the bill" if report.difference == 0 else "DOES NOT TIE TO THE BILL"
+    return f"{verdict}: {money(report.bill)} {report.question.currency}, difference {exact(report.difference)}"
+
+
+def as_markdown(report: Report) -> str:
+    header, body, closing = lines(report)
+    texts = len(header) - 7
+    rule = ["---" if index < texts else "---:" for index in range(len(header))]
+    rows = [header, rule, *body, *closing]
+    escaped = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    return f"**{headline(report)}**\n\n{escaped}\n\n{tie(report)}\n"

@@ -1,0 +1,5 @@
+"""Invent a month of a company, written as the files it would have, with the truth kept beside them."""
+
+from trainfare.simulate.files import Simulated, write
+
+__all__ = ["Simulated", "write"]

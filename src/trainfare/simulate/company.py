@@ -1,0 +1,46 @@
+"""One invented month of a company: its machines and what ran on them."""
+
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+
+from trainfare.period import Month
+from trainfare.simulate.clock import span_of
+from trainfare.simulate.fleet import POOLS, SERVERS, Machine, cloud_machines, servers
+from trainfare.simulate.schedule import Attempt, fill, gangs
+
+
+@dataclass(frozen=True)
+class Work:
+    """The machines that existed in a month and the attempts that ran in it, complete."""
+
+    month: Month
+    scale: float
+    machines: tuple[Machine, ...]
+    attempts: tuple[Attempt, ...]
+
+
+def stream(seed: int, name: str) -> Random:
+    """Random numbers for one part of the story, so that changing one part leaves the others as they were."""
+    return Random(f"{seed} {name}")
+
+
+def work(seed: int, month: Month, scale: float) -> Work:
+    """Invent machines and jobs. Attempts are kept if they ran at some time in the month, as a job log would."""
+    start, end = span_of(month)
+    numbers = count(1)
+    machines, attempts = gangs(stream(seed, "gangs"), month, scale, numbers)
+    for pool in (*POOLS, SERVERS):
+        rng = stream(seed, pool.name)
+        members = servers(month, scale) if pool is SERVERS else cloud_machines(rng, pool, month, scale)
+        machines += members
+        attempts += fill(rng, pool, members, month, numbers)
+    ran = [attempt for attempt in attempts if attempt.started < end and attempt.ended > start]
+    held = {machine for attempt in ran for machine in attempt.machines}
+    there = [m for m in machines if (m.existed[0] < end and m.existed[1] > start) or m in held]
+    return Work(
+        month,
+        scale,
+        tuple(sorted(there, key=lambda machine: machine.machine_id)),
+        tuple(sorted(ran, key=lambda attempt: (attempt.started, attempt.job.job_id, attempt.number))),
+    )

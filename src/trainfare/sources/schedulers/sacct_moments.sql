@@ -1,0 +1,46 @@
+-- Read each distinct time that Slurm wrote.
+-- In: sacct_rows(start_text, end_text). Out: text, first, second (UTC), what (why there is none).
+-- Local time is read with the offsets of the zone a day before and a day after; a reading counts if it leads back to
+-- what was written. In the hour that comes twice both do, and `first` is the earlier; in the hour that is left out
+-- none does.
+WITH told AS (
+  SELECT DISTINCT unnest([start_text, end_text]) AS text FROM sacct_rows
+),
+forms AS (
+  SELECT
+    text,
+    CASE
+      WHEN regexp_full_match(text, '[0-9]{1,11}') THEN make_timestamp(CAST(text AS BIGINT) * 1000000)
+      WHEN regexp_full_match(text, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}(Z|[+-][0-9]{2}(:?[0-9]{2})?)')
+      THEN timezone('UTC', TRY_CAST(regexp_replace(text, '([+-][0-9]{2}):?([0-9]{2})$', '\1:\2') AS TIMESTAMPTZ))
+    END AS moment,
+    CASE WHEN regexp_full_match(text, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}')
+      THEN TRY_CAST(text AS TIMESTAMP) END AS local
+  FROM told
+  WHERE text IS NOT NULL
+),
+offsets AS (
+  SELECT
+    *,
+    local - (timezone({{zone}}, timezone('UTC', local - INTERVAL 1 DAY)) - (local - INTERVAL 1 DAY)) AS before,
+    local - (timezone({{zone}}, timezone('UTC', local + INTERVAL 1 DAY)) - (local + INTERVAL 1 DAY)) AS after
+  FROM forms
+),
+readings AS (
+  SELECT
+    text,
+    moment,
+    local,
+    CASE WHEN timezone({{zone}}, timezone('UTC', before)) = local THEN before END AS before,
+    CASE WHEN timezone({{zone}}, timezone('UTC', after)) = local THEN after END AS after
+  FROM offsets
+)
+SELECT
+  text,
+  coalesce(moment, before, after) AS first,
+  coalesce(moment, after, before) AS second,
+  CASE
+    WHEN moment IS NULL AND local IS NULL THEN format('''{}'' is not a time', text)
+    WHEN moment IS NULL AND before IS NULL AND after IS NULL
+    THEN format('{} does not exist in {}: the clock was put forward', text, {{zone}}) END AS what
+FROM readings

@@ -1,0 +1,119 @@
+-- Number the attempts of each job and lay every row of the log over its nodes.
+-- In: slurm_told, slurm_tres, slurm_comments, slurm_hosts. Out: the columns of the placements contract.
+-- Holds: a run counts once however often it was exported; the spans of one attempt on one node never overlap;
+-- the amounts on the nodes of a row add up to what the row held; an attempt has one state.
+WITH runs AS (
+  SELECT
+    *,
+    regexp_extract(job, '^([0-9]+(_[0-9]+)?)', 1) AS job_id,
+    coalesce(TRY_CAST(regexp_extract(job, '[+]([0-9]+)$', 1) AS INTEGER), 0) AS component,
+    CASE
+      WHEN ended IS NULL THEN 'running'
+      WHEN word = 'COMPLETED' THEN 'completed'
+      WHEN word IN ('FAILED', 'OUT_OF_MEMORY', 'BOOT_FAIL', 'DEADLINE') THEN 'failed'
+      WHEN word = 'TIMEOUT' THEN 'timeout'
+      WHEN word = 'CANCELLED' THEN 'cancelled'
+      WHEN word = 'PREEMPTED' THEN 'preempted'
+      WHEN word = 'NODE_FAIL' THEN 'node_failed'
+      WHEN word = 'REQUEUED' THEN 'requeued'
+      WHEN word = 'RESIZING' THEN 'resized'
+      WHEN word IN ('RUNNING', 'SUSPENDED', 'COMPLETING') THEN 'running'
+      ELSE 'unknown' END AS run_state
+  FROM (SELECT *, split_part(state, ' ', 1) AS word FROM slurm_told)
+  WHERE nodes IS NOT NULL
+),
+-- Of a run exported twice the ended record is the later one. A resized job has several records with one Start.
+once AS (
+  SELECT *
+  FROM runs
+  QUALIFY row_number() OVER (
+    PARTITION BY cluster, job_id, component, started, CASE WHEN word = 'RESIZING' THEN ended END
+    ORDER BY ended IS NULL, line DESC) = 1
+),
+joined AS (
+  SELECT
+    *,
+    lag(ended) OVER runs_in_order AS resized,
+    coalesce(lag(word) OVER runs_in_order = 'RESIZING'
+      AND started IN (lag(started) OVER runs_in_order, lag(ended) OVER runs_in_order), false) AS goes_on
+  FROM once
+  WINDOW runs_in_order AS (PARTITION BY cluster, job_id, component ORDER BY started, ended NULLS LAST)
+),
+counted AS (
+  SELECT
+    *,
+    CASE WHEN goes_on THEN greatest(started, resized) ELSE started END AS held_from,
+    sum(CAST(NOT goes_on AS INTEGER)) OVER (
+      PARTITION BY cluster, job_id, component ORDER BY started, ended NULLS LAST) AS run
+  FROM joined
+),
+-- Slurm's own count tells how many earlier runs an export without --duplicates left out.
+attempts AS (
+  SELECT
+    *,
+    run + greatest(0, coalesce(max(restarts) OVER same_job + 1 - max(run) OVER same_job, 0)) AS attempt,
+    first_value(run_state) OVER last_first AS attempt_state,
+    first_value(word) OVER last_first AS attempt_word
+  FROM counted
+  WINDOW
+    same_job AS (PARTITION BY cluster, job_id),
+    last_first AS (
+      PARTITION BY cluster, job_id, run ORDER BY component, started DESC, ended DESC NULLS FIRST
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+),
+labelled AS (
+  SELECT
+    attempts.* EXCLUDE (owner, team, cost_center, tres, comment),
+    gpus,
+    cpus,
+    memory_milli,
+    coalesce(comments.owner, attempts.owner) AS owner,
+    coalesce(comments.team, attempts.team) AS team,
+    comments.project,
+    comments.experiment,
+    coalesce(comments.cost_center, attempts.cost_center) AS cost_center,
+    comments.model_version,
+    comments.priority,
+    json_merge_patch(coalesce(comments.others, '{}'), json_merge_patch('{}', json_object(
+      'array_job_id', CASE WHEN contains(job_id, '_') THEN split_part(job_id, '_', 1) END,
+      'cluster', cluster,
+      'job_name', job_name,
+      'partition', "partition",
+      'qos', qos,
+      'slurm_state', attempt_word))) AS labels
+  FROM attempts
+  LEFT JOIN slurm_tres AS tres ON attempts.tres = tres.tres
+  LEFT JOIN slurm_comments AS comments ON attempts.comment = comments.comment
+  WHERE held_from < ended OR ended IS NULL
+),
+on_nodes AS (
+  SELECT
+    labelled.*,
+    unnest(machines) AS machine_id,
+    generate_subscripts(machines, 1) AS position,
+    len(machines) AS width
+  FROM labelled
+  JOIN slurm_hosts AS hosts ON labelled.nodes = hosts.nodes
+)
+SELECT
+  job_id,
+  attempt,
+  machine_id,
+  held_from AS started,
+  ended,
+  gpus // width + CAST(position <= gpus % width AS INTEGER) AS gpus,
+  cpus // width + CAST(position <= cpus % width AS INTEGER) AS cpus,
+  CAST(memory_milli // width + CAST(position <= memory_milli % width AS INTEGER) AS DECIMAL(18, 0)) * 0.001
+    AS memory_gb,
+  attempt_state AS state,
+  owner,
+  team,
+  project,
+  experiment,
+  cost_center,
+  model_version,
+  priority,
+  labels,
+  line
+FROM on_nodes
+ORDER BY line, position

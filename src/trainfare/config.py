@@ -93,6 +93,20 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.labels.get(label, (label,))
 
 
+def remembered(config: Config) -> str:
+    """What a book keeps of the settings it was made with, as JSON."""
+    kept = {name: getattr(config, name) for name in _KEPT}
+    return msgspec.json.encode(kept, order="deterministic").decode()
+
+
+def recalled(text: str) -> Config:
+    """The settings a book was made with."""
+    return msgspec.convert(msgspec.json.decode(text), Config)
+
+
+_KEPT = ("currency", "labels", "rule", "default_rules")
+
+
 def load(path: Path) -> Config:
     """Read a settings file; whatever is wrong with it is said at once, and nothing of it is used."""
     try:

@@ -1,33 +1,239 @@
-"""The flow, one way, on one page: what was delivered becomes facts, facts become shares, shares become a book."""
+"""The flow, one way, on one page: deliveries become facts, facts become shares, shares become a book."""
 
-from collections.abc import Callable, Sequence
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from trainfare.attribute import account, rules
-from trainfare.config import Config
-from trainfare.engine.duckdb import DuckDB
+from trainfare.config import Config, remembered
+from trainfare.engine.duckdb import DuckDB, step_text
+from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.metrics import book
 from trainfare.normalise import facts
 from trainfare.period import Month
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
+from trainfare.store import Book, BookFiles, NewBook, NewDelivery, Store, Total
+from trainfare.tables import BASES
+
+ACCOUNT_VERSION = "1"
+"""Part of what a book was made from; raise it when the same inputs give other shares."""
 
 Progress = Callable[[str], None]
 
 
 def silent(told: str) -> None:
-    """Report progress to nobody."""
+    """Tell nobody."""
 
 
-def read(engine: DuckDB, config: Config, delivered: Sequence[Delivered], progress: Progress = silent) -> list[Month]:
+@dataclass(frozen=True)
+class Built:
+    """What a build did for one month: a new version, or the standing one if nothing had changed."""
+
+    book: Book
+    is_new: bool
+
+
+def build(config: Config, store: Store, only: Month | None = None, progress: Progress = silent) -> list[Built]:
+    """Read the sources and publish a new version of each open month that changed, or publish nothing."""
+    with store.lake.building() as build_id, fresh_engine() as engine:
+        delivered = _deliver(config, store, build_id, engine, progress)
+        months = _read(engine, config, delivered, _adjustments(store, delivered), progress)
+        if only and only not in months:
+            raise _no_charges(only, months)
+        built = [_build_month(config, store, build_id, engine, delivered, month, progress)
+                 for month in months if only in (None, month) and not store.catalog.closing(month)]
+    store.sweep()
+    return built
+
+
+def books_of_files(
+    config: Config, folder: Path, engine: DuckDB, only: Month | None = None, progress: Progress = silent
+) -> list[BookFiles]:
+    """The books of the given files, without a workspace: their tables are written below `folder`."""
+    delivered = _deliver_files(config, folder, engine, progress)
+    months = _read(engine, config, delivered, Adjustments(), progress)
+    if not months or only and only not in months:
+        raise _no_charges(only, months)
+    books = []
+    for month in [only] if only else months:
+        through = attribute(engine, config, month, progress)
+        files = {name: folder / f"{name}-{month}.parquet" for name in book.TABLES}
+        for name, path in files.items():
+            engine.write_parquet(f'SELECT * FROM "{name}"', path)
+        books.append(BookFiles(month, 0, files, through))
+    return books
+
+
+def test_rules(config: Config, engine: DuckDB, only: Month | None, progress: Progress = silent) -> tuple[Month, list[dict[str, Any]]]:
+    """What each rule would take of a month (the newest, if none is asked for). Publishes nothing."""
+    with tempfile.TemporaryDirectory(prefix="trainfare-") as folder:
+        delivered = _deliver_files(config, Path(folder), engine, progress)
+        months = _read(engine, config, delivered, Adjustments(), progress)
+        if not months or only and only not in months:
+            raise _no_charges(only, months)
+        month = only or months[-1]
+        account.route(engine, config, month)
+        return month, engine.records(step_text("trainfare.metrics", "taken_by_rules"))
+
+
+def attribute(engine: DuckDB, config: Config, month: Month, progress: Progress = silent) -> datetime | None:
+    """Make the shares and the book tables of one month; they balance, or an error says where they do not."""
+    progress(f"sharing {month}")
+    account.run(engine, config, month)
+    engine.values("settings", "settings VARCHAR", [[remembered(config)]])
+    return book.run(engine, month)
+
+
+@contextmanager
+def fresh_engine() -> Iterator[DuckDB]:
+    """An engine that spills to a folder of its own, which goes when the work is done."""
+    with tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True) as spill:
+        engine = DuckDB(spill=Path(spill))
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+def _deliver_files(config: Config, folder: Path, engine: DuckDB, progress: Progress) -> list[Delivered]:
+    """Take in files without a store: their copies go below `folder`."""
+    taken = deliver.deliver(
+        engine,
+        config,
+        lambda sha256, settings: folder / f"{sha256[:16]}-{settings[:8]}.parquet",
+        lambda source, sha256, settings: None,
+        progress,
+    )
+    return [replace(file, number=number) for number, file in enumerate(taken, 1)]
+
+
+def _deliver(config: Config, store: Store, build_id: str, engine: DuckDB, progress: Progress) -> list[Delivered]:
+    """Take in what is new, all of it or nothing, and number it as the catalog does."""
+
+    def known(source: str, sha256: str, settings: str) -> Delivered | None:
+        found = store.catalog.find_delivery(source, sha256, settings)
+        return found and deliver.from_catalog(found, store.lake.path(found.archive))
+
+    taken = deliver.deliver(
+        engine, config, lambda sha256, settings: store.lake.delivery_path(sha256, build_id), known, progress
+    )
+    rows = store.add_deliveries(
+        [
+            NewDelivery(
+                source=file.source,
+                path=str(file.path),
+                format=file.format,
+                content_sha256=file.sha256,
+                settings_sha256=file.settings_sha256,
+                archive=store.lake.relative(file.archive),
+                lines=file.lines,
+            )
+            for file in taken
+        ]
+    )
+    return [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
+
+
+@dataclass(frozen=True)
+class Adjustments:
+    """What came after a month was closed, to be booked in the next open one."""
+
+    closed: tuple[Month, ...] = ()
+    into: Month | None = None
+    added: tuple[Delivered, ...] = ()
+    removed: tuple[Delivered, ...] = ()
+
+
+def _adjustments(store: Store, delivered: Sequence[Delivered]) -> Adjustments:
+    """Compare with what the last closed book was made from: later arrivals are added, what they replaced is taken back."""
+    closed = [month for month in store.catalog.months() if store.catalog.closing(month)]
+    if not closed:
+        return Adjustments()
+    last = store.catalog.closing(closed[-1])
+    assert last is not None
+    booked = store.catalog.deliveries(store.catalog.book(last.month, last.version).deliveries)
+    before = {row.id: deliver.from_catalog(row, store.lake.path(row.archive)) for row in booked}
+    now = {file.number: file for file in delivered}
+    return Adjustments(
+        tuple(closed),
+        closed[-1].next(),
+        tuple(file for number, file in now.items() if number not in before and file.kind == "bill"),
+        tuple(file for number, file in before.items() if number not in now and file.kind == "bill"),
+    )
+
+
+def _read(
+    engine: DuckDB, config: Config, delivered: Sequence[Delivered], late: Adjustments, progress: Progress
+) -> list[Month]:
     """Make the facts from what was delivered; returns the months it has charges for."""
     progress("reading bills")
-    wanted = rules.looked_at(rules.in_force(config))
-    facts.charges(engine, deliver.charge_selects(engine, config, delivered), wanted)
+    selects = deliver.charge_selects(engine, config, delivered)
+    for files, sign in ((late.added, 1), (late.removed, -1)):
+        selects += deliver.adjusting_selects(engine, config, files, late.closed, late.into, sign)
+    facts.charges(engine, selects, rules.looked_at(rules.in_force(config)))
     progress("reading job logs")
     facts.held(engine, deliver.row_selects(delivered, "jobs"), deliver.row_selects(delivered, "machines"))
     return [Month.of(day) for (day,) in engine.rows("SELECT DISTINCT month FROM charge_kinds ORDER BY month")]
 
 
-def attribute(engine: DuckDB, config: Config, month: Month, progress: Progress = silent) -> None:
-    """Make the shares of one month; they balance, or an error says where they do not."""
-    progress(f"sharing {month}")
-    account.run(engine, config, month)
+def _build_month(
+    config: Config, store: Store, build_id: str, engine: DuckDB, delivered: Sequence[Delivered], month: Month, progress: Progress
+) -> Built:
+    """Publish the month's next version, unless it would be made from the same things as the standing one."""
+    standing = store.catalog.latest(month)
+    fingerprint = _fingerprint(engine, config, delivered, month)
+    if standing and standing.inputs_sha256 == fingerprint:
+        return Built(standing, is_new=False)
+    through = attribute(engine, config, month, progress)
+    progress(f"writing {month}")
+    files, rows = {}, {}
+    for name in book.TABLES:
+        path = store.lake.book_path(name, month, build_id)
+        engine.write_parquet(f'SELECT * FROM "{name}"', path)
+        files[name] = store.lake.relative(path)
+        (rows[name],) = engine.row(f'SELECT count(*) FROM "{name}"')
+    new = NewBook(
+        engine=engine.name,
+        inputs_sha256=fingerprint,
+        complete_through=through,
+        files=files,
+        rows=rows,
+        totals=_totals(engine),
+        deliveries=tuple(file.number for file in delivered),
+    )
+    return Built(store.publish(month, standing.version if standing else None, new), is_new=True)
+
+
+def _fingerprint(engine: DuckDB, config: Config, delivered: Sequence[Delivered], month: Month) -> str:
+    """What the month's book is made from: the settings that matter and the deliveries that speak of its time."""
+    relevant = facts.deliveries_of(engine, delivered, month)
+    settings = msgspec.json.encode((remembered(config), rules.in_force(config)))
+    told = sorted(f"{file.source}|{file.kind}|{file.sha256}|{file.settings_sha256}" for file in relevant)
+    return hashlib.sha256(b"|".join([ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)])).hexdigest()
+
+
+def _totals(engine: DuckDB) -> tuple[Total, ...]:
+    """Both sides of the account, added up independently, per source, currency and basis."""
+    sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
+    sides = [
+        {(r["source"], r["currency"]): r for r in engine.records(f"SELECT source, currency, {sums} FROM {table} GROUP BY ALL")}
+        for table in ("bill_totals", "shares")
+    ]
+    return tuple(
+        Total(source, currency, basis, charged[basis], sides[1][source, currency][basis])
+        for (source, currency), charged in sorted(sides[0].items())
+        for basis in BASES
+    )
+
+
+def _no_charges(month: Month | None, months: list[Month]) -> TrainfareError:
+    told = f"The bills have {', '.join(map(str, months))}." if months else "Add a bill that has charges."
+    return IncompleteError("bill", f"there are no charges of {month}" if month else "there are no charges in it", told)

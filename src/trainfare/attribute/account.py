@@ -79,10 +79,7 @@ class Weighing:
 
 def run(engine: DuckDB, config: Config, month: Month) -> None:
     """Make `shares` of the month from the facts; they add up to the charges or nothing comes of it."""
-    in_force = rules.in_force(config)
-    weighings = _weighings(in_force)
-    _route(engine, config, month, in_force, weighings)
-    _weigh_all(engine, config, weighings)
+    _weigh_all(engine, config, route(engine, config, month))
     for step in ("slots", "given", "handed_on", "direct_parts"):
         engine.step(PACKAGE, step, step, CODES)
     _settle(engine, config)
@@ -118,12 +115,12 @@ def _weighings(in_force: tuple[Rule, ...]) -> dict[str, Weighing]:
     return found
 
 
-def _route(
-    engine: DuckDB, config: Config, month: Month, in_force: tuple[Rule, ...], weighings: dict[str, Weighing]
-) -> None:
+def route(engine: DuckDB, config: Config, month: Month) -> dict[str, Weighing]:
     """Decide for each kind of charge the rule, the scope and who gets it if nobody weighs in."""
-    columns = "rule INTEGER, name VARCHAR, among VARCHAR, \"by\" VARCHAR, idle VARCHAR, reason VARCHAR"
-    listed = [(n, r.name, r.among, r.by, r.idle, r.reason) for n, r in enumerate(in_force, 1)]
+    in_force = rules.in_force(config)
+    weighings = _weighings(in_force)
+    columns = 'rule INTEGER, name VARCHAR, among VARCHAR, "by" VARCHAR, idle VARCHAR, reason VARCHAR, goes_to VARCHAR'
+    listed = [(n, r.name, r.among, r.by, r.idle, r.reason, _goes_to(r)) for n, r in enumerate(in_force, 1)]
     engine.values("rules_in_force", columns, listed)
     parts = [(n, payer, part) for n, r in enumerate(in_force, 1) for payer, part in r.parts.items()]
     engine.values("fixed_parts", "rule INTEGER, payer VARCHAR, part BIGINT", parts)
@@ -144,6 +141,11 @@ def _route(
     )
     for step in ("targets", "channels", "keyed_kinds"):
         engine.step(PACKAGE, step, step)
+    return weighings
+
+
+def _goes_to(rule: Rule) -> str:
+    return rule.to or ", ".join(f"{payer} {part}" for payer, part in rule.parts.items())
 
 
 def _scope(rule: Rule, config: Config) -> str:

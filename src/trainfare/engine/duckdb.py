@@ -10,6 +10,7 @@ Every function whose spelling differs between engines is a macro here, named for
 - `epoch_second(time)`: whole seconds since 1970.
 - `per_hour(money, micros)`: money per hour, to 10^-6, rounded half away from zero; micros are millionths of a second
   (of wall time, or of GPU time). No time, no rate.
+- `billing_month(start, end)`: the month that has the middle of a span, so that a zone's shift does not move it.
 - `period_key(start, end)`: a span's start and length in one number.
 """
 
@@ -43,6 +44,8 @@ CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT)
 CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(CAST(
   CASE WHEN money < 0 THEN -((-in_units(money) * 7200 + micros) // (2 * micros))
   ELSE (in_units(money) * 7200 + micros) // (2 * micros) END AS DECIMAL(38,0)) * 0.000001 AS DECIMAL(38,6)) END;
+CREATE MACRO billing_month(starts, ends) AS
+  CAST(date_trunc('month', make_timestamp((epoch_us(starts) + epoch_us(ends)) // 2)) AS DATE);
 CREATE MACRO period_key(starts, ends) AS
   epoch_second(starts) * 536870912 + (epoch_second(ends) - epoch_second(starts));
 """

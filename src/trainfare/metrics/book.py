@@ -8,7 +8,7 @@ from trainfare.metrics import findings
 from trainfare.period import Month
 
 PACKAGE = "trainfare.metrics"
-TABLES = ("shares", "book_attempts", "book_placements", "book_machines", "bill_totals", "findings", "rules_in_force")
+TABLES = ("shares", "book_attempts", "book_placements", "book_machines", "bill_totals", "findings", "rules_in_force", "settings")
 
 
 def run(engine: DuckDB, month: Month) -> datetime | None:

@@ -3,7 +3,7 @@
 -- is decided about a charge is decided here, once per kind. The sums are the control totals of the audit.
 SELECT *,
   hash({{dimensions}}, {{salt}}) AS kind,
-  CAST(date_trunc('month', make_timestamp((epoch_us(billing_start) + epoch_us(billing_end)) // 2)) AS DATE) AS month,
+  billing_month(billing_start, billing_end) AS month,
   CASE
     WHEN charge_category = 'Tax' THEN 'tax'
     WHEN charge_category = 'Credit' THEN 'credit'

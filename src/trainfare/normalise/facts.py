@@ -1,11 +1,14 @@
 """Make the facts of the account from what was delivered."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import resources
+from pathlib import Path
+from typing import Protocol, TypeVar
 
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import TrainfareError
+from trainfare.period import Month
 from trainfare.tables import CHARGES, MACHINES, PLACEMENTS
 
 PACKAGE = "trainfare.normalise"
@@ -62,3 +65,35 @@ def _instance_types(engine: DuckDB) -> None:
     _, *rows = csv.reader(text.splitlines())
     columns = "instance_type VARCHAR, gpus DECIMAL(18,6), gpu_model VARCHAR, cpus DECIMAL(18,3), memory_gb DECIMAL(18,3)"
     engine.values("instance_types", columns, rows)
+
+
+class Numbered(Protocol):
+    """A delivery as far as its relevance to a month goes."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def archive(self) -> Path: ...
+
+
+Given = TypeVar("Given", bound=Numbered)
+
+
+def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> list[Given]:
+    """The deliveries a month is made from: bills with charges of it, job logs of the time these charges speak of, and all machine files."""
+    first_day = f"DATE '{month}-01'"
+    bills = {file.number for file in delivered if file.kind == "bill"}
+    if len(bills) > 1:
+        found = engine.rows(f"SELECT DISTINCT delivery FROM charges WHERE billing_month(billing_start, billing_end) = {first_day}")
+        bills = {number for (number,) in found}
+    first, last = engine.row(f"SELECT min(first_start), max(last_end) FROM charge_kinds WHERE month = {first_day}")
+    return [file for file in delivered if file.number in bills or file.kind != "bill" and _speaks_of(engine, file, first, last)]
+
+
+def _speaks_of(engine: DuckDB, file: Numbered, first: object, last: object) -> bool:
+    if file.kind != "jobs":
+        return True
+    during = f"started < TIMESTAMP '{last}' AND coalesce(ended, started) >= TIMESTAMP '{first}' OR ended IS NULL"
+    return bool(engine.row(f"SELECT EXISTS (SELECT 1 FROM read_parquet({quoted(file.archive)}) WHERE {during})")[0])

@@ -3,22 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import TrainfareError
-from trainfare.period import Month
+from trainfare.store.records import BookFiles
 from trainfare.tables import LABELS
-
-
-@dataclass(frozen=True)
-class BookFiles:
-    """One month's book on disk."""
-
-    month: Month
-    version: int
-    files: dict[str, Path]
-    complete_through: datetime | None
 
 
 @dataclass(frozen=True)

@@ -204,3 +204,19 @@ def as_markdown(report: Report) -> str:
     rows = [header, rule, *body, *closing]
     escaped = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
     return f"**{headline(report)}**\n\n{escaped}\n\n{tie(report)}\n"
+
+
+def notes(report: Report) -> list[str]:
+    """What a reader should know beside the figures: why money has no job, hours without a bill, what is wrong."""
+    told = []
+    for name, payer in (("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)):
+        told += [f"  {name}: {money(cost)} {why}" for why, cost in payer.reasons[:4]]
+    if report.overall.unbilled_wall_seconds:
+        told.append(f"  {time(report.overall.unbilled_wall_seconds)} wall-clock hours are not on the bill; rates leave them out.")
+    for finding in report.findings[:5]:
+        stake = f" ({money(finding['at_stake'])} {finding['currency']} at stake)" if finding["at_stake"] else ""
+        told.append(f"! {finding['code']} x{finding['rows']}: {finding['what']}{stake}")
+        told.append(f"    {finding['remedy']}")
+    if len(report.findings) > 5:
+        told.append(f"! and {len(report.findings) - 5} more findings: --format json lists all of them.")
+    return told

@@ -49,6 +49,12 @@ class Simulated:
     owed: Owed
     """Whole units per (payer, rule), in the order of `tables.BASES`."""
 
+    @property
+    def summary(self) -> str:
+        """The size of it, in a phrase."""
+        jobs = {attempt.job.job_id for attempt in self.work.attempts}
+        return f"{len(self.charges):,} bill lines, {len(jobs):,} jobs, {len(self.work.machines):,} machines"
+
     def total(self, basis: str) -> Decimal:
         """Everything charged, on one basis."""
         return amount(sum(charge.costs[BASES.index(basis)] for charge in self.charges))

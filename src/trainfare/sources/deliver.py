@@ -5,15 +5,31 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from trainfare.config import Config, Source
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import BadInputError, Faults, TrainfareError
+from trainfare.period import Month
 from trainfare.sources import recognise as formats
 from trainfare.sources.bills import focus
+from trainfare.tables import BASES, CHARGES
 
+BILLING_MONTH = "billing_month(billing_start, billing_end)"
 READER_VERSION = "1"
 """Part of a kept copy's identity; raise it when a reader starts to read the same file differently."""
+
+
+class Delivery(Protocol):
+    """What a catalog knows of a delivery."""
+
+    id: int
+    source: str
+    path: str
+    format: str
+    content_sha256: str
+    settings_sha256: str
+    lines: int
 
 
 @dataclass(frozen=True)
@@ -127,6 +143,31 @@ def charge_selects(engine: DuckDB, config: Config, delivered: Iterable[Delivered
         for file in delivered
         if file.kind == "bill"
     ]
+
+
+def adjusting_selects(
+    engine: DuckDB, config: Config, delivered: Iterable[Delivered], closed: Iterable[Month], into: Month | None, sign: int
+) -> list[str]:
+    """The charges of closed months in these bills, to be booked in `into`; with sign -1 they are taken back."""
+    months = ", ".join(f"DATE '{month}-01'" for month in closed)
+    if into is None or not months:
+        return []
+    own = {"billing_start": f"TIMESTAMP '{into}-01'", "billing_end": f"TIMESTAMP '{into}-01'"}
+    own |= {name: f"{sign} * {name}" for name in BASES}
+    own["source"] = f"source || ' adjusting ' || strftime({BILLING_MONTH}, '%Y-%m')"
+    columns = ", ".join(f"{own.get(name, name)} AS {name}" for name in CHARGES.names)
+    return [
+        f"SELECT {columns} FROM ({select}) WHERE {BILLING_MONTH} IN ({months})"
+        for select in charge_selects(engine, config, delivered)
+    ]
+
+
+def from_catalog(row: Delivery, archive: Path) -> Delivered:
+    """A delivery that the catalog has, as the readers know it."""
+    kind = next(format_.KIND for format_ in formats.FORMATS if row.format == format_.NAME)
+    return Delivered(
+        row.source, Path(row.path), row.format, kind, row.content_sha256, row.settings_sha256, archive, row.lines, row.id
+    )
 
 
 def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:

@@ -125,7 +125,7 @@ def _take_records(engine: DuckDB, path: Path, header: str, faults: Faults) -> No
         FROM sacct_records WHERE told IS NULL)"""
     slurm_runs.report(engine, broken, faults, lambda line: f"{path}:{line}")
     names = ("JobID", *REQUIRED, *OPTIONAL)
-    told = ", ".join(f'NULLIF(trim(told[{place}]), \'\') AS "{name}"' for place, name in enumerate(names, start=1))
+    told = ", ".join(f"NULLIF(trim(told[{place}]), '') AS \"{name}\"" for place, name in enumerate(names, start=1))
     engine.table(
         "sacct_rows",
         f"""SELECT *,

@@ -10,7 +10,12 @@
 - sacct takes far longer for JSON than for `--parsable2`, and the file is many times larger.
 """
 
+import gzip
+import json
 import re
+import shutil
+import tempfile
+import zlib
 from pathlib import Path
 
 import duckdb
@@ -27,6 +32,26 @@ READS = "Slurm: output of sacct --json (with --duplicates to see every run)"
 
 EXPORT = "Export with: sacct --allusers --duplicates --starttime=YYYY-MM-DD --json"
 
+_RECORD = {
+    "job_id": "JSON",
+    "array": {"job_id": "JSON", "task_id": "JSON"},
+    "het": {"job_id": "JSON", "job_offset": "JSON"},
+    "state": {"current": "JSON"},
+    "time": {"start": "JSON", "end": "JSON"},
+    "restart_cnt": "JSON",
+    "nodes": "VARCHAR",
+    "tres": {"allocated": [{"type": "VARCHAR", "name": "VARCHAR", "count": "VARCHAR"}]},
+    "user": "VARCHAR",
+    "account": "VARCHAR",
+    "wckey": {"wckey": "VARCHAR"},
+    "comment": {"job": "VARCHAR"},
+    "partition": "VARCHAR",
+    "qos": "VARCHAR",
+    "name": "VARCHAR",
+    "cluster": "VARCHAR",
+}
+"""What is taken of a job record. JSON stands where the versions differ."""
+
 
 def recognise(head: Head) -> bool:
     """Know sacct by what only its job records have, or by what its meta block says; squeue writes other records."""
@@ -38,47 +63,60 @@ def recognise(head: Head) -> bool:
 def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
     """Make `into` the placements in the file; a record that cannot be read becomes a fault with its place in `jobs`."""
     slurm_runs.nothing(engine, into)
-    if not _read_jobs(engine, path, faults):
-        return
+    if _read_jobs(engine, path, faults):
+        _take_told(engine, path, faults)
+        slurm_runs.place(engine, into, faults, lambda line: _where(path, line))
 
-    def where(line: int) -> str:
-        return f"{path} .jobs[{line - 1}]"
 
-    engine.step(PACKAGE, "sacct_json", TOLD, {"no_nodes": NO_NODES})
-    untimed = f"""(SELECT line, CASE
-          WHEN state IS NULL THEN format('job {{}} has no state', job)
-          WHEN started IS NULL AND start_text <> '0' THEN format('time.start ''{{}}'' is not a time', start_text)
-          WHEN ended IS NULL AND end_text <> '0' THEN format('time.end ''{{}}'' is not a time', end_text)
-          WHEN start_text IS NULL OR end_text IS NULL THEN format('job {{}} has no time.start or time.end', job)
-          END AS what, {quoted(AGAIN)} AS "do" FROM {TOLD} WHERE what IS NOT NULL)"""
-    slurm_runs.report(engine, untimed, faults, where)
-    engine.run(f"DELETE FROM {TOLD} WHERE started IS NULL OR state IS NULL OR (ended IS NULL AND end_text <> '0')")
-    slurm_runs.place(engine, into, faults, where)
-    engine.drop("sacct_jobs")
+def _where(path: Path, line: int) -> str:
+    """The record as jq would name it."""
+    return f"{path} .jobs[{line - 1}]"
 
 
 def _read_jobs(engine: DuckDB, path: Path, faults: Faults) -> bool:
     """Make `sacct_jobs`, one row per record in the file's order, or say why there are none."""
-    packed = look(path).is_gzip
-    size = _unpacked_bytes(path) if packed else path.stat().st_size
     try:
-        engine.table(
-            "sacct_jobs",
-            f"""SELECT unnest(jobs) AS job, generate_subscripts(jobs, 1) AS line FROM read_json({quoted(path)},
-            format = 'unstructured', columns = {{'jobs': 'JSON[]'}}, maximum_object_size = {max(size + 1, 1 << 24)},
-            compression = {quoted("gzip" if packed else "none")})""",
-        )
-    except duckdb.IOException:
+        if look(path).is_gzip:
+            with tempfile.TemporaryDirectory() as folder, gzip.open(path, "rb") as packed:
+                unpacked = Path(folder) / "sacct.json"
+                with unpacked.open("wb") as opened:
+                    shutil.copyfileobj(packed, opened)
+                _parse(engine, unpacked)
+        else:
+            _parse(engine, path)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
         faults.add(str(path), "the gzip file is damaged", "Export or copy it again.")
+        return False
     except duckdb.Error:
-        faults.add(str(path), "this is not the JSON that sacct writes", EXPORT)
-    else:
-        return True
-    return False
+        faults.add(str(path), "this is not valid JSON in UTF-8", EXPORT)
+        return False
+    if engine.row("SELECT jobs IS NULL FROM sacct_document")[0]:
+        faults.add(str(path), "there is no list 'jobs'", EXPORT)
+        return False
+    engine.table("sacct_jobs", "SELECT unnest(jobs) AS job, generate_subscripts(jobs, 1) AS line FROM sacct_document")
+    engine.drop("sacct_document")
+    return True
 
 
-def _unpacked_bytes(path: Path) -> int:
-    """The size that a gzip file notes at its end."""
-    with path.open("rb") as opened:
-        opened.seek(-4, 2)
-        return int.from_bytes(opened.read(4), "little")
+def _parse(engine: DuckDB, path: Path) -> None:
+    # Kept as a table of one row, because unnesting the parsed text directly would parse it again for every few records.
+    shape = quoted(json.dumps({"jobs": [_RECORD]}))
+    engine.table("sacct_document", f"SELECT from_json(content, {shape}).jobs AS jobs FROM read_text({quoted(path)})")
+
+
+def _take_told(engine: DuckDB, path: Path, faults: Faults) -> None:
+    """Make `slurm_told` of the records that started; one without a state or a time is a fault."""
+    engine.step(PACKAGE, "sacct_json", TOLD, {"no_nodes": NO_NODES})
+    engine.table(
+        "sacct_untold",
+        f"""SELECT line, CASE
+          WHEN state IS NULL THEN 'state.current is missing'
+          WHEN start_text IS NULL THEN 'time.start is missing'
+          WHEN end_text IS NULL THEN 'time.end is missing'
+          WHEN started IS NULL AND start_text <> '0' THEN format('time.start {{}} is not a time', start_text)
+          WHEN ended IS NULL AND end_text <> '0' THEN format('time.end {{}} is not a time', end_text)
+          END AS what, {quoted(AGAIN)} AS "do" FROM {TOLD} WHERE what IS NOT NULL""",
+    )
+    slurm_runs.report(engine, "sacct_untold", faults, lambda line: _where(path, line))
+    engine.run(f"DELETE FROM {TOLD} WHERE started IS NULL OR line IN (SELECT line FROM sacct_untold)")
+    engine.drop("sacct_jobs", "sacct_untold")

@@ -1,24 +1,20 @@
 -- Bring each job record of `sacct --json` into the words of `sacct --parsable2`.
 -- In: sacct_jobs(line, job). Out: the columns of slurm_told; started is null where the job never started.
 -- A number is a plain one up to 23.02, and since 23.11 an object that says whether it is set.
-WITH found AS (
-  SELECT line, json_extract_string(job, [
-    '$.job_id', '$.array.job_id', '$.array.task_id', '$.het.job_id', '$.het.job_offset', '$.state.current',
-    '$.time.start', '$.time.end', '$.nodes', '$.tres.allocated', '$.restart_cnt', '$.user', '$.account',
-    '$.wckey.wckey', '$.comment.job', '$.partition', '$.qos', '$.name', '$.cluster']) AS told
-  FROM sacct_jobs
-),
-numbers AS (
+WITH numbers AS (
   SELECT
     line,
-    told,
+    job,
     [CASE
-      WHEN text LIKE '{%' AND json_extract_string(text, '$.set') = 'true' THEN json_extract_string(text, '$.number')
-      WHEN text NOT LIKE '{%' THEN text END
-      FOR text IN [told[1], told[2], told[3], told[4], told[5], told[7], told[8], told[11]]] AS number,
-    CASE WHEN told[6] LIKE '[%' THEN from_json(told[6], '["VARCHAR"]') ELSE [told[6]] END AS states,
-    TRY_CAST(told[10] AS JSON) AS tres
-  FROM found
+      WHEN told LIKE '{%' AND json_extract_string(told, '$.set') = 'true' THEN json_extract_string(told, '$.number')
+      WHEN told NOT LIKE '{%' AND told <> 'null' THEN told END
+      FOR told IN [
+        CAST(number AS VARCHAR) FOR number IN [
+          job.job_id, job.array.job_id, job.array.task_id, job.het.job_id, job.het.job_offset,
+          job.time.start, job.time.end, job.restart_cnt]]] AS number,
+    CASE WHEN CAST(job.state.current AS VARCHAR) LIKE '[%' THEN from_json(job.state.current, '["VARCHAR"]')
+      ELSE [json_extract_string(job.state.current, '$')] END AS states
+  FROM sacct_jobs
 )
 SELECT
   line,
@@ -35,23 +31,19 @@ SELECT
   number[7] AS end_text,
   CASE WHEN number[6] <> '0' THEN make_timestamp(TRY_CAST(number[6] AS BIGINT) * 1000000) END AS started,
   CASE WHEN number[7] <> '0' THEN make_timestamp(TRY_CAST(number[7] AS BIGINT) * 1000000) END AS ended,
-  CASE WHEN told[9] NOT IN ({{no_nodes}}) THEN told[9] END AS nodes,
-  (SELECT NULLIF(string_agg(kind || coalesce('/' || NULLIF(part, ''), '') || '=' || amount
-      || CASE WHEN kind = 'mem' THEN 'M' ELSE '' END, ',' ORDER BY kind, part), '')
-    FROM (
-      SELECT
-        json_extract_string(held, '$.type') AS kind,
-        json_extract_string(held, '$.name') AS part,
-        json_extract_string(held, '$.count') AS amount
-      FROM (SELECT unnest(from_json(tres, '["JSON"]')) AS held))
-    WHERE kind IN ('cpu', 'mem', 'gres') AND amount NOT LIKE '-%') AS tres,
+  CASE WHEN job.nodes NOT IN ({{no_nodes}}) THEN job.nodes END AS nodes,
+  NULLIF(array_to_string([
+    held.type || coalesce('/' || NULLIF(held.name, ''), '') || '=' || held.count
+      || CASE WHEN held.type = 'mem' THEN 'M' ELSE '' END
+    FOR held IN job.tres.allocated
+    IF held.type IN ('cpu', 'mem', 'gres') AND held.count NOT LIKE '-%'], ','), '') AS tres,
   TRY_CAST(number[8] AS INTEGER) AS restarts,
-  NULLIF(told[12], '') AS owner,
-  NULLIF(told[13], '') AS team,
-  NULLIF(ltrim(told[14], '*'), '') AS cost_center,
-  NULLIF(trim(told[15]), '') AS comment,
-  NULLIF(told[16], '') AS "partition",
-  NULLIF(told[17], '') AS qos,
-  NULLIF(told[18], '') AS job_name,
-  NULLIF(told[19], '') AS cluster
+  NULLIF(job.user, '') AS owner,
+  NULLIF(job.account, '') AS team,
+  NULLIF(ltrim(job.wckey.wckey, '*'), '') AS cost_center,
+  NULLIF(trim(job.comment.job), '') AS comment,
+  NULLIF(job.partition, '') AS "partition",
+  NULLIF(job.qos, '') AS qos,
+  NULLIF(job.name, '') AS job_name,
+  NULLIF(job.cluster, '') AS cluster
 FROM numbers

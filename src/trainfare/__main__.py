@@ -1,0 +1,5 @@
+"""`python -m trainfare` is `trainfare`."""
+
+from trainfare.cli import main
+
+main()

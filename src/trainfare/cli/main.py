@@ -1,0 +1,74 @@
+"""The entry point: finds the command, runs it, tells errors in three parts and never as a traceback."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from trainfare import __version__
+from trainfare.errors import TrainfareError
+
+COMMANDS = {
+    "demo": ("trainfare.cli.demo:demo", "An invented month of a whole company, built and reported."),
+    "report": ("trainfare.cli.report:report", "Cost per training hour, from files or from a published book."),
+    "init": ("trainfare.cli.workspace:init", "Make a workspace with commented settings."),
+    "build": ("trainfare.cli.workspace:build", "Read the sources and publish a new version of each month."),
+    "explain": ("trainfare.cli.explain:explain", "Where a job's money comes from, down to bill lines."),
+    "reconcile": ("trainfare.cli.books:reconcile", "Tie a book out to the bill."),
+    "diff": ("trainfare.cli.books:diff", "What changed between two versions of a month, and why."),
+    "close": ("trainfare.cli.books:close", "Close a month: it does not change any more."),
+    "rules": ("trainfare.cli.rules:rules", "Look at the rules in force."),
+    "export": ("trainfare.cli.export:export", "Chargeback as CSV, Parquet or FOCUS."),
+}
+
+
+class LazyGroup(click.Group):
+    """Lists commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="trainfare")
+def cli() -> None:
+    """What did one hour of training really cost, and where does each dollar come from?
+
+    \b
+    Start with:  trainfare demo
+    Your files:  trainfare report BILL --jobs JOBS
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        cli.main(args=list(arguments) if arguments is not None else None, prog_name="trainfare", standalone_mode=False)
+    except click.exceptions.Exit as left:
+        sys.exit(left.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except TrainfareError as error:
+        click.echo(str(error), err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,49 @@
+"""Options that several commands share, and what they mean."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from trainfare.config import FILE_NAME, Config, load
+from trainfare.errors import TrainfareError
+from trainfare.period import Month
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("table", "json", "csv", "md")
+
+
+def workspace_option(command: Command) -> Command:
+    return click.option(
+        "-w", "--workspace", type=click.Path(path_type=Path), default=Path(), help="The workspace folder.  [default: here]"
+    )(command)
+
+
+def month_option(command: Command) -> Command:
+    return click.option("--month", metavar="YYYY-MM", help="The month.  [default: the newest book]")(command)
+
+
+def format_option(*formats: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--format", "format_", type=click.Choice(formats or FORMATS), default="table", show_default=True, help="How to print."
+    )
+
+
+def as_month(text: str | None, where: str = "--month") -> Month | None:
+    if text is None:
+        return None
+    try:
+        return Month.parse(text)
+    except ValueError as error:
+        raise TrainfareError(where, str(error), "Write it as YYYY-MM, for example 2026-10.") from None
+
+
+def settings_of(workspace: Path) -> Config:
+    """The settings of a workspace; a folder without them is no workspace."""
+    path = workspace / FILE_NAME
+    if not path.exists():
+        do = "Make one with: trainfare init   (or give files: trainfare report BILL --jobs JOBS)"
+        raise TrainfareError(str(path.parent.resolve()), f"this is no workspace: it has no {FILE_NAME}", do)
+    return load(path)

@@ -1,0 +1,101 @@
+"""`trainfare report`: from two files, or from the published book."""
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+import msgspec
+
+from trainfare.cli import options, published, terminal
+from trainfare.config import Config, Source, load
+from trainfare.errors import TrainfareError
+from trainfare.report import cost, keys, render
+from trainfare.period import Month
+from trainfare.report.opened import Opened, open_books
+from trainfare.tables import BASES
+
+
+@click.command()
+@click.argument("bills", nargs=-1, metavar="[BILL]...")
+@click.option("--jobs", multiple=True, help="A job log: ours, or sacct output. May be given again.")
+@click.option("--machines", multiple=True, help="A list of machines. May be given again.")
+@click.option("--config", "config_path", type=click.Path(path_type=Path), help="Rules and settings, without a workspace.")
+@click.option("--zone", help="Time zone of job logs that name none, such as Europe/Berlin.")
+@options.workspace_option
+@options.month_option
+@click.option("--by", multiple=True, help="Group by up to three: job, team, project, machine, day, a label ...  [default: team]")
+@click.option("--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost.")
+@click.option("--per", type=click.Choice(tuple(cost.PRICED)), default="wall", show_default=True, help="Which hours.")
+@click.option("--scope", type=click.Choice(cost.SCOPES), default="full", show_default=True, help="infra leaves out licences and labour.")
+@click.option("--currency", help="Which currency, where the bill has several.")
+@options.format_option()
+def report(
+    bills: tuple[str, ...],
+    jobs: tuple[str, ...],
+    machines: tuple[str, ...],
+    config_path: Path | None,
+    zone: str | None,
+    workspace: Path,
+    month: str | None,
+    by: tuple[str, ...],
+    basis: str,
+    per: str,
+    scope: str,
+    currency: str | None,
+    format_: str,
+) -> None:
+    """Cost per training hour, grouped as asked and tied to the bill.
+
+    \b
+    From files:        trainfare report bill.csv --jobs jobs.csv [--machines machines.csv]
+    From a workspace:  trainfare report [--month 2026-10] --by team --by project
+    """
+    with ExitStack() as stack:
+        wanted = options.as_month(month)
+        if bills or jobs or machines:
+            config = _config_of_files(bills, jobs, machines, config_path, zone)
+            opened = _open_files(stack, config, wanted)
+        else:
+            config = options.settings_of(workspace)
+            opened = published.open_book(stack, config, workspace, wanted)
+        question = cost.Question(
+            keys.parse(list(by) or ["team"], opened.engine), basis, per, scope, opened.currency(currency or config.currency)
+        )
+        show(cost.report(opened, question), format_)
+
+
+def show(answer: cost.Report, format_: str) -> None:
+    """Print an answered report."""
+    if format_ == "json":
+        print(render.as_json(answer))
+    elif format_ == "csv":
+        print(render.as_csv(answer), end="")
+    elif format_ == "md":
+        print(render.as_markdown(answer), end="")
+    else:
+        terminal.show(render.as_table(answer, terminal.width()))
+        terminal.show(render.tie(answer))
+        for line in render.notes(answer):
+            terminal.talk(line)
+
+
+def _config_of_files(
+    bills: tuple[str, ...], jobs: tuple[str, ...], machines: tuple[str, ...], path: Path | None, zone: str | None
+) -> Config:
+    if not bills:
+        raise TrainfareError("report", "no bill is given", "Name it: trainfare report BILL --jobs JOBS")
+    if not jobs:
+        raise TrainfareError("report", "no job log is given", "Name it: trainfare report BILL --jobs JOBS")
+    config = load(path) if path else Config()
+    sources = [Source(path=str(Path(name).absolute()), zone=zone or "UTC") for name in (*bills, *jobs, *machines)]
+    return msgspec.structs.replace(config, source=tuple(sources), folder=Path("/"))
+
+
+def _open_files(stack: ExitStack, config: Config, month: Month | None) -> Opened:
+    from trainfare import pipeline
+
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True)))
+    engine = stack.enter_context(pipeline.fresh_engine())
+    with terminal.progress() as told:
+        return open_books(engine, pipeline.books_of_files(config, folder, engine, month, told))

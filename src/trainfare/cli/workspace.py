@@ -1,0 +1,70 @@
+"""`trainfare init` and `trainfare build`."""
+
+import time
+from contextlib import ExitStack
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from trainfare.cli import options, published, terminal
+from trainfare.config import FILE_NAME
+from trainfare.errors import TrainfareError
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+def init(folder: Path) -> None:
+    """Make a workspace: a folder with commented settings."""
+    path = folder / FILE_NAME
+    if path.exists():
+        raise TrainfareError(str(path), "there are settings already", "Edit them, or name another folder.")
+    text = resources.files("trainfare").joinpath("workspace.toml").read_text(encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise TrainfareError(str(path), f"cannot be written ({error.strerror})", "Name a folder you may write to.") from None
+    terminal.talk(f"Made {path}. Name your bill and job log there, then run: trainfare build")
+
+
+@click.command()
+@options.workspace_option
+@options.month_option
+def build(workspace: Path, month: str | None) -> None:
+    """Read the sources and publish a new version of each open month that changed."""
+    from trainfare import pipeline
+
+    config = options.settings_of(workspace)
+    if not config.source:
+        do = "Add [[source]] path = \"bills/*.csv\" for the bill, and one for the job log."
+        raise TrainfareError(str(workspace / FILE_NAME), "no source is named", do)
+    only = options.as_month(month)
+    started = time.monotonic()
+    with ExitStack() as stack:
+        store = published.open_store(stack, config, workspace)
+        with terminal.progress() as told:
+            built = pipeline.build(config, store, only, told)
+        for one in built:
+            terminal.talk(_told(one, time.monotonic() - started))
+        for closed in store.catalog.months():
+            if closing := store.catalog.closing(closed):
+                terminal.talk(f"{closed}  closed with version {closing.version}; what came later is in the next open month")
+        if built:
+            terminal.talk(f"next: trainfare report --month {built[-1].book.month}")
+
+
+def _told(built: "object", seconds: float) -> str:
+    from trainfare.pipeline import Built
+    from trainfare.report.render import exact
+
+    assert isinstance(built, Built)
+    book = built.book
+    if not built.is_new:
+        return f"{book.month}  nothing changed: version {book.version} stands"
+    sums: dict[str, object] = {}
+    for total in book.totals:
+        if total.basis == "effective":
+            sums[total.currency] = sums.get(total.currency, 0) + total.charges  # type: ignore[operator]
+    money = ", ".join(f"{exact(amount)} {currency}" for currency, amount in sums.items())  # type: ignore[arg-type]
+    return f"{book.month}  version {book.version}: {money} shared, every unit of it  ({seconds:.1f} s)"

@@ -1,0 +1,150 @@
+"""The tables of the catalog, as this version of the code knows them.
+
+Times and money are text on every database: UTC in ISO 8601, and decimals digit for digit. So they read the same
+everywhere, and no driver turns money into a float. The steps that lead here are in `migrations`.
+"""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+from trainfare.period import Month
+
+REVISION = 1
+"""The schema that this code reads and writes; the revision of the last file in `migrations/versions`."""
+
+VERSION_TABLE = "trainfare_schema"
+"""A name of its own: `alembic_version` may be another application's in a shared database."""
+
+
+class Moment(TypeDecorator[datetime]):
+    """A time with a zone, kept in UTC to the microsecond, so that text order is time order."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no zone")
+        return value.astimezone(UTC).isoformat(timespec="microseconds")
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else datetime.fromisoformat(value)
+
+
+class Money(TypeDecorator[Decimal]):
+    """An exact amount, never in exponents."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> str | None:
+        if value is None:
+            return None
+        if not isinstance(value, Decimal) or not value.is_finite():
+            raise ValueError(f"{value!r} is not an exact amount")
+        return f"{value:f}"
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Decimal | None:
+        return None if value is None else Decimal(value)
+
+
+class MonthText(TypeDecorator[Month]):
+    """A month as `YYYY-MM`."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Month | None, dialect: Dialect) -> str | None:
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Month | None:
+        return None if value is None else Month.parse(value)
+
+
+_COUNT = BigInteger().with_variant(Integer(), "sqlite")
+METADATA = MetaData()
+
+IDENTITY = Table(
+    "identity",
+    METADATA,
+    Column("catalog_id", Text, primary_key=True),
+    sqlite_strict=True,
+)
+
+DELIVERIES = Table(
+    "deliveries",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("format", Text, nullable=False),
+    Column("content_sha256", Text, nullable=False),
+    Column("settings_sha256", Text, nullable=False),
+    Column("archive", Text, nullable=False),
+    Column("lines", _COUNT, nullable=False),
+    Column("delivered_at", Moment, nullable=False),
+    UniqueConstraint("source", "content_sha256", "settings_sha256", name="deliveries_once"),
+    sqlite_strict=True,
+)
+
+BOOKS = Table(
+    "books",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("month", MonthText, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("built_at", Moment, nullable=False),
+    Column("engine", Text, nullable=False),
+    Column("inputs_sha256", Text, nullable=False),
+    Column("complete_through", Moment),
+    UniqueConstraint("month", "version", name="books_once"),
+    CheckConstraint("version >= 1", name="books_version"),
+    sqlite_strict=True,
+)
+
+BOOK_DELIVERIES = Table(
+    "book_deliveries",
+    METADATA,
+    Column("book_id", Integer, ForeignKey("books.id"), primary_key=True),
+    Column("delivery_id", Integer, ForeignKey("deliveries.id"), primary_key=True),
+    sqlite_strict=True,
+)
+
+BOOK_FILES = Table(
+    "book_files",
+    METADATA,
+    Column("book_id", Integer, ForeignKey("books.id"), primary_key=True),
+    Column("table_name", Text, primary_key=True),
+    Column("path", Text, nullable=False),
+    Column("rows", _COUNT, nullable=False),
+    sqlite_strict=True,
+)
+
+BOOK_TOTALS = Table(
+    "book_totals",
+    METADATA,
+    Column("book_id", Integer, ForeignKey("books.id"), primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("currency", Text, primary_key=True),
+    Column("basis", Text, primary_key=True),
+    Column("charges", Money, nullable=False),
+    Column("shares", Money, nullable=False),
+    sqlite_strict=True,
+)
+
+CLOSINGS = Table(
+    "closings",
+    METADATA,
+    Column("month", MonthText, primary_key=True),
+    Column("book_id", Integer, ForeignKey("books.id"), nullable=False),
+    Column("closed_at", Moment, nullable=False),
+    Column("closed_by", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    sqlite_strict=True,
+)

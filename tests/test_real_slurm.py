@@ -51,7 +51,7 @@ class RealCluster:
 
 
 @pytest.fixture(scope="module")
-def placements_of_real_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealCluster]:
+def placements_of_real_cluster(tmp_path_factory: pytest.TempPathFactory) -> RealCluster:
     """Drive a real cluster once and give what it wrote, for every test in here."""
     folder = tmp_path_factory.mktemp("slurm")
     with slurm_cluster.running() as cluster:

@@ -11,15 +11,19 @@ from typing import Any
 
 import msgspec
 
-from trainfare.attribute import account, rules
-from trainfare.config import Config, remembered
-from trainfare.engine.duckdb import DuckDB, step_text
+from trainfare.attribute import account, lineage, rules
+from trainfare.config import Config, recalled, remembered
+from trainfare.engine.duckdb import DuckDB, quoted, step_text
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.metrics import book
 from trainfare.normalise import facts
 from trainfare.period import Month
+from trainfare.report import focus
+from trainfare.report.explain import Explanation, explanation, require_job, stored
+from trainfare.report.opened import close_books, open_books
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
+from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, BookFiles, NewBook, NewDelivery, Store, Total
 from trainfare.tables import BASES
 
@@ -70,6 +74,44 @@ def books_of_files(
             engine.write_parquet(f'SELECT * FROM "{name}"', path)
         books.append(BookFiles(month, 0, files, through))
     return books
+
+
+def explain(store: Store, book_: Book, engine: DuckDB, job_id: str, basis: str, currency: str | None) -> Explanation:
+    """Open one job's money in a published book: the same account run again from the same deliveries and settings."""
+    opened = open_books(engine, [store.files(book_)])
+    chosen = opened.currency(currency)
+    require_job(engine, job_id, chosen)
+    booked = stored(engine, job_id, basis, chosen)
+    reopen(store, book_, engine)
+    lineage.open_job(engine, job_id)
+    return explanation(engine, job_id, basis, chosen, booked)
+
+
+def focus_rows(store: Store, book_: Book, engine: DuckDB) -> str:
+    """A SELECT of a published book as FOCUS rows: every bill line split among its payers."""
+    delivered, taken_back = reopen(store, book_, engine)
+    lineage.open_everything(engine)
+    selects = []
+    for file in (*delivered, *taken_back):
+        if file.kind == "bill":
+            origin, sign = parquet_rows(file.archive), -1 if file in taken_back else 1
+            selects.append(focus.select(origin, engine.columns(f"({origin})"), file.number, sign))
+    return " UNION ALL BY NAME ".join(selects)
+
+
+def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], tuple[Delivered, ...]]:
+    """Run the account of a published book again, from what it was made from; returns the deliveries, and those it takes back."""
+    (settings,) = engine.row(f"SELECT settings FROM read_parquet({quoted(store.files(book_).files['settings'])})")
+    config = recalled(settings)
+    rows = store.catalog.deliveries(book_.deliveries)
+    delivered = [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
+    close_books(engine)
+    late = _adjustments(store, delivered, before=book_.month)
+    _read(engine, config, delivered, late, silent)
+    account.run(engine, config, book_.month)
+    columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER"
+    engine.values("delivered_files", columns, [(f.number, str(f.path), deliver.header_lines(f)) for f in (*delivered, *late.removed)])
+    return delivered, late.removed
 
 
 def test_rules(config: Config, engine: DuckDB, only: Month | None, progress: Progress = silent) -> tuple[Month, list[dict[str, Any]]]:
@@ -152,9 +194,12 @@ class Adjustments:
     removed: tuple[Delivered, ...] = ()
 
 
-def _adjustments(store: Store, delivered: Sequence[Delivered]) -> Adjustments:
-    """Compare with what the last closed book was made from: later arrivals are added, what they replaced is taken back."""
-    closed = [month for month in store.catalog.months() if store.catalog.closing(month)]
+def _adjustments(store: Store, delivered: Sequence[Delivered], before: Month | None = None) -> Adjustments:
+    """Compare with what the last closed book was made from: later arrivals are added, what they replaced is taken back.
+
+    With `before`, only months closed earlier than that one count: this is how its own book was made.
+    """
+    closed = [m for m in store.catalog.months() if store.catalog.closing(m) and (before is None or m < before)]
     if not closed:
         return Adjustments()
     last = store.catalog.closing(closed[-1])

@@ -55,3 +55,11 @@ def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
     engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")
     engine.view("machines", "SELECT * FROM book_machines QUALIFY row_number() OVER (PARTITION BY resource_id) = 1")
     return Opened(engine, ordered)
+
+
+def close_books(engine: DuckDB) -> None:
+    """Take the views away, so that the same names can be used for tables of an account."""
+    for name in ("attempts", "machines", "shares", "findings", "bill_totals", "rules_in_force", "settings"):
+        engine.run(f'DROP VIEW IF EXISTS "{name}"')
+    for name in ("book_attempts", "book_placements", "book_machines"):
+        engine.run(f'DROP VIEW IF EXISTS "{name}"')

@@ -173,3 +173,8 @@ def from_catalog(row: Delivery, archive: Path) -> Delivered:
 def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:
     """The archived job logs or machine lists, each as a SELECT."""
     return [f"SELECT * FROM read_parquet({quoted(file.archive)})" for file in delivered if file.kind == kind]
+
+
+def header_lines(file: Delivered) -> int:
+    """How far a line's number in its file is ahead of its position: one for a header, none for Parquet and JSON."""
+    return 1 if file.path.name.removesuffix(".gz").endswith((".csv", ".txt", ".tsv")) else 0

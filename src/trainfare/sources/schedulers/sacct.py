@@ -120,7 +120,8 @@ def _take_records(engine: DuckDB, path: Path, header: str, faults: Faults) -> No
     """Make `sacct_rows`: one row per job record that started, in Slurm's words."""
     engine.step(PACKAGE, "sacct_records", "sacct_records", _record_fragments(header))
     width = header.count("|") + 1
-    broken = f"""(SELECT line, format('{{}} columns where the header has {width}', width) AS what,
+    broken = f"""(SELECT line, CASE WHEN width = {width} THEN 'a line break that fits into no column of free text'
+          ELSE format('{{}} columns where the header has {width}', width) END AS what,
         'A | or a line break in free text splits a line: leave JobName, Comment and SubmitLine out of --format.' AS "do"
         FROM sacct_records WHERE told IS NULL)"""
     slurm_runs.report(engine, broken, faults, lambda line: f"{path}:{line}")

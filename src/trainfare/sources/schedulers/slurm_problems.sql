@@ -1,6 +1,6 @@
 -- Every row of the log that cannot become placements, with what is wrong and what to do.
 -- In: slurm_told, slurm_tres, slurm_hosts. Out: line, what, do.
-SELECT line, format('JobID ''{}'' is not a job number', job) AS what, {{again}} AS "do"
+SELECT line, format('JobID ''{}'' is not a job number', coalesce(job, '')) AS what, {{again}} AS "do"
 FROM slurm_told
 WHERE job IS NULL OR NOT regexp_full_match(job, '[0-9]+(_[0-9]+)?([+][0-9]+)?')
 UNION ALL

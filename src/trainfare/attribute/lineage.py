@@ -1,0 +1,32 @@
+"""From shares back to bill lines: the same account, run again, and each pot opened."""
+
+from trainfare.attribute.account import CODES, PACKAGE
+from trainfare.engine.duckdb import DuckDB, quoted
+
+
+def open_job(engine: DuckDB, job_id: str) -> None:
+    """Make `job_lines` and `job_spend`: what the job pays a part of, with the pot it was in and what the job weighs there.
+
+    Needs the account of the month in the engine. `job_lines` has bill lines; a cost that is shared by spend goes over
+    all payers of the month, and `job_spend` has its pots.
+    """
+    engine.table(
+        "job_slots",
+        "SELECT DISTINCT w.target, w.period FROM weights w JOIN attempts a "
+        f"ON a.attempt_key = w.piece // 65536 WHERE a.job_id = {quoted(job_id)}",
+    )
+    only = "JOIN job_slots j ON j.target = k.target AND j.period = s.period"
+    engine.step(PACKAGE, "line_parts", "line_parts", {"only": only})
+    for step in ("job_lines", "job_spend"):
+        engine.step(PACKAGE, step, step, {"job": quoted(job_id)})
+
+
+def open_everything(engine: DuckDB) -> None:
+    """Make `allocations`: every bill line of the month with each payer's part of it, ready for export."""
+    engine.step(PACKAGE, "line_parts", "line_parts", {"only": ""})
+    engine.table(
+        "special_keys",
+        "SELECT s.channel, s.code, p.payer_key FROM special_payers s "
+        "JOIN payers p ON p.payer_kind = s.payer_kind AND p.payer = s.payer AND p.reason = s.reason",
+    )
+    engine.step(PACKAGE, "allocations", "allocations", CODES)

@@ -1,0 +1,37 @@
+"""`trainfare export`: chargeback as a file."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from trainfare.cli import options, published, terminal
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@options.workspace_option
+@options.month_option
+@click.option("--version", type=int, help="A version of the month.  [default: the newest]")
+@click.option("--focus", is_flag=True, help="FOCUS 1.3: every bill line, split among its payers.")
+def export(path: Path, workspace: Path, month: str | None, version: int | None, focus: bool) -> None:
+    """Write a book to PATH, as CSV (.csv, .csv.gz) or Parquet (.parquet): one row per share, or FOCUS."""
+    from trainfare import pipeline
+    from trainfare.report import chargeback
+    from trainfare.report.opened import open_books
+
+    with ExitStack() as stack:
+        config = options.settings_of(workspace)
+        store = published.open_store(stack, config, workspace)
+        book = published.latest(store, options.as_month(month))
+        if version:
+            book = store.catalog.book(book.month, version)
+        engine = stack.enter_context(pipeline.fresh_engine())
+        with terminal.progress() as told:
+            told(f"writing {path.name}")
+            if focus:
+                rows = chargeback.write(engine, pipeline.focus_rows(store, book, engine), path)
+            else:
+                open_books(engine, [store.files(book)])
+                rows = chargeback.write(engine, chargeback.select(str(book.month), book.version), path)
+    terminal.talk(f"{path}: {rows:,} rows of {book.month} version {book.version}")

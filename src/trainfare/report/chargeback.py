@@ -1,0 +1,39 @@
+"""The shares of a book as a file others can load: CSV or Parquet, one row per share."""
+
+from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.errors import TrainfareError
+from trainfare.tables import LABELS, SHARES
+
+
+def select(month: str, version: int) -> str:
+    """Every share with the labels of its job and what is known of its machine."""
+    labels = ", ".join(f"a.{name}" for name in (*LABELS, "labels"))
+    columns = ", ".join(f"s.{name}" for name in SHARES.names)
+    return (
+        f"SELECT {quoted(month)} AS month, {version} AS version, {columns}, {labels}, m.pool, m.cluster, m.region "
+        "FROM shares s LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
+        "LEFT JOIN machines m ON m.resource_id = s.resource_id "
+        "ORDER BY s.payer_kind, s.payer, s.day, s.machine_id, s.category, s.rule, s.reason, s.source, s.account"
+    )
+
+
+def write(engine: DuckDB, select_: str, path: Path) -> int:
+    """Write what `select_` gives as CSV or Parquet, by the name's ending; returns the rows. A failed write leaves no file."""
+    options = {".csv": "FORMAT csv, HEADER true", ".gz": "FORMAT csv, HEADER true, COMPRESSION gzip", ".parquet": "FORMAT parquet, COMPRESSION zstd"}
+    if path.suffix not in options:
+        raise TrainfareError(str(path), "its ending tells no format", "End the name in .csv, .csv.gz or .parquet.")
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        engine.run(f"COPY ({select_}) TO {quoted(draft)} ({options[path.suffix]})")
+        draft.replace(path)
+    except OSError as error:
+        raise TrainfareError(str(path), f"cannot be written ({error.strerror})", "Name a file you may write.") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    reader = "read_parquet" if path.suffix == ".parquet" else "read_csv"
+    arguments = "" if path.suffix == ".parquet" else ", all_varchar = true, header = true"
+    rows: int = engine.row(f"SELECT count(*) FROM {reader}({quoted(path)}{arguments})")[0]
+    return rows

@@ -1,0 +1,66 @@
+"""A job's money opened: rules, pots, weights and bill lines, adding up to the published figure."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.errors import TrainfareError
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`opened` is the sum of the parts shown, `stored` what the book says; they are the same."""
+
+    job_id: str
+    basis: str
+    currency: str
+    rules: list[dict[str, Any]]
+    pots: list[dict[str, Any]]
+    lines: list[dict[str, Any]]
+    opened: Decimal
+    stored: Decimal
+
+
+def require_job(engine: DuckDB, job_id: str, currency: str) -> None:
+    """A job that the book does not have is refused, with names that are near."""
+    if engine.row(f"SELECT count(*) FROM attempts WHERE job_id = {quoted(job_id)}")[0]:
+        return
+    near = engine.rows(
+        f"SELECT job_id FROM (SELECT DISTINCT job_id FROM attempts) ORDER BY jaro_winkler_similarity(job_id, {quoted(job_id)}) DESC, job_id LIMIT 3"
+    )
+    do = f"Did you mean {', '.join(name for (name,) in near)}?" if near else "List them with: trainfare report --by job"
+    raise TrainfareError("explain", f"there is no job '{job_id}' in this book", do)
+
+
+def stored(engine: DuckDB, job_id: str, basis: str, currency: str) -> Decimal:
+    """What the book says the job costs."""
+    amount: Decimal = engine.row(
+        f"SELECT coalesce(sum({basis}), 0) FROM shares WHERE job_id = {quoted(job_id)} AND currency = {quoted(currency)}"
+    )[0]
+    return amount
+
+
+def explanation(engine: DuckDB, job_id: str, basis: str, currency: str, booked: Decimal) -> Explanation:
+    """Add up what `attribute.lineage` opened. Reads `job_lines`, `job_spend` and the deliveries' names."""
+    where = f"WHERE currency = {quoted(currency)}"
+    lines = engine.records(
+        f"SELECT attempt, rule, category, scope, period_start, period_end, day, weighed_by, weight, whole, d.path AS file, "
+        f"line + d.header_lines AS file_line, description, line_{basis} AS line_amount, j.{basis} AS part "
+        f"FROM job_lines j JOIN delivered_files d ON d.delivery = j.delivery {where} "
+        "ORDER BY period_start, scope, rule, category, file, file_line, day"
+    )
+    pots = engine.records(
+        f"SELECT attempt, rule, category, scope, period_start, period_end, day, weighed_by, weight, whole, count(*) AS lines, "
+        f"sum(line_{basis}) AS pot, sum({basis}) AS part FROM job_lines {where} GROUP BY ALL "
+        f"UNION ALL SELECT attempt, rule, category, scope, NULL, NULL, day, weighed_by, weight, whole, NULL, pot_{basis}, {basis} "
+        f"FROM job_spend {where} ORDER BY period_start NULLS LAST, scope, rule, category, day"
+    )
+    rules = engine.records(
+        f"SELECT rule, among, weighed_by, category, count(*) AS pots, sum(part) AS cost FROM ("
+        f"SELECT rule, among, weighed_by, category, sum({basis}) AS part FROM job_lines {where} GROUP BY rule, among, weighed_by, category, scope, period_start, period_end "
+        f"UNION ALL SELECT rule, among, weighed_by, category, {basis} FROM job_spend {where}) "
+        "GROUP BY rule, among, weighed_by, category ORDER BY abs(sum(part)) DESC, rule, category"
+    )
+    opened = sum((pot["part"] for pot in pots), Decimal(0))
+    return Explanation(job_id, basis, currency, rules, pots, lines, opened, booked)

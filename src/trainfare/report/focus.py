@@ -1,0 +1,95 @@
+"""A book as FOCUS 1.3: each bill line replaced by its allocated charges, which add up to it exactly.
+
+Every dimension is the origin's. Costs and quantities are split; the parts of a line add up to the line. What went to a job
+carries it in AllocatedResourceId; idle and unallocated remainders have none, as the standard asks. Lines that went whole to
+one payer are not split and have no method. The columns that start with x_ are ours.
+"""
+
+from collections.abc import Mapping
+
+from trainfare.engine.duckdb import quoted
+from trainfare.tables import LABELS
+
+COSTS = {"BilledCost": "billed", "EffectiveCost": "effective", "ListCost": "list", "ContractedCost": "contracted"}
+QUANTITIES = ("ConsumedQuantity", "PricingQuantity", "CommitmentDiscountQuantity")
+MOMENTS = ("BillingPeriodStart", "BillingPeriodEnd", "ChargePeriodStart", "ChargePeriodEnd")
+RENAMED = {"ServiceProviderName": "ProviderName", "HostProviderName": "PublisherName"}
+OURS = {
+    "AllocatedMethodId": "CASE WHEN p.parts > 1 THEN 'trainfare/' || p.rule || '/' || p.weighed_by END",
+    "AllocatedMethodDetails": (
+        "CASE WHEN p.parts > 1 THEN '{\"Elements\":[{\"AllocatedRatio\":' || CAST(as_money(p.ratio) AS VARCHAR) "
+        "|| ',\"UsageUnit\":\"' || p.weighed_by || '\",\"UsageQuantity\":' || CAST(p.weight AS VARCHAR) || '}]}' END"
+    ),
+    "AllocatedResourceId": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN p.payer END",
+    "AllocatedResourceName": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN coalesce(p.job_id, p.payer) END",
+    "AllocatedTags": (
+        "CASE WHEN p.payer_kind = 'attempt' THEN nullif(CAST(json_merge_patch('{}', json_object("
+        + ", ".join(f"'trainfare/{name}', a.{name}" for name in LABELS)
+        + ")) AS VARCHAR), '{}') END"
+    ),
+    "x_Payer": "p.payer",
+    "x_PayerKind": "p.payer_kind",
+    "x_Reason": "p.reason",
+    "x_JobId": "p.job_id",
+    "x_Attempt": "p.attempt",
+    "x_MachineId": "p.machine_id",
+    "x_Day": "p.day",
+    "x_Category": "p.category",
+    "x_Rule": "p.rule",
+    "x_Weight": "p.weight",
+    "x_WholeWeight": "p.whole",
+}
+
+
+def select(origin: str, columns: Mapping[str, str], delivery: int, sign: int = 1) -> str:
+    """The allocated charges of one delivered bill. `origin` is a SELECT of its rows with `line`, `columns` their names and types.
+
+    A bill that a later one replaced after its month was closed is taken back: its sign is -1.
+    """
+    known = {name.lower(): name for name in columns}
+    told = []
+    for name, type_ in columns.items():
+        if name == "line" or name.lower().startswith("allocated"):
+            continue
+        told.append(f"{_column(name, type_, sign)} AS {_quoted(name)}")
+    for new, old in RENAMED.items():
+        if new.lower() not in known and old.lower() in known:
+            told.append(f"b.{_quoted(known[old.lower()])} AS {_quoted(new)}")
+    told += [f"{sql} AS {_quoted(name)}" for name, sql in OURS.items()]
+    told += ["f.path AS \"x_SourceFile\"", "p.line + f.header_lines AS \"x_SourceLine\""]
+    return (
+        f"SELECT {', '.join(told)} FROM allocations p JOIN ({origin}) b ON b.line = p.line "
+        "JOIN delivered_files f ON f.delivery = p.delivery "
+        "LEFT JOIN attempts a ON a.job_id = p.job_id AND a.attempt = p.attempt "
+        f"WHERE p.delivery = {delivery}"
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _column(name: str, type_: str, sign: int) -> str:
+    column = f"b.{_quoted(name)}"
+    costs = {cost.lower(): ours for cost, ours in COSTS.items()}
+    if name.lower() in costs:
+        return f"CASE WHEN {column} IS NOT NULL THEN p.{costs[name.lower()]} END"
+    if name in QUANTITIES:
+        return _quantity(column, sign)
+    if type_.startswith("TIMESTAMP"):
+        return f"strftime(CAST({column} AS TIMESTAMP), {quoted('%Y-%m-%dT%H:%M:%SZ')})"
+    if name in MOMENTS:
+        return f"strftime(CAST(TRY_CAST({column} AS TIMESTAMPTZ) AS TIMESTAMP), {quoted('%Y-%m-%dT%H:%M:%SZ')})"
+    if type_.startswith("MAP"):
+        return f"CAST(to_json({column}) AS VARCHAR)"
+    return column
+
+
+def _quantity(column: str, sign: int) -> str:
+    """A quantity split as the money is: whole 10^-12 parts by ratio, and what is left to the first."""
+    whole = f"({sign} * TRY_CAST({column} AS DECIMAL(38,12)))"
+    part = f"whole_part(in_units({whole}), CAST(p.ratio AS BIGINT), 1000000000000)"
+    return (
+        f"as_money(CASE WHEN row_number() OVER (PARTITION BY p.line ORDER BY p.weight DESC, p.payer, p.machine_id, p.day) > 1 THEN {part} "
+        f"ELSE in_units({whole}) - (sum({part}) OVER (PARTITION BY p.line) - {part}) END)"
+    )

@@ -1,0 +1,120 @@
+"""A small company in files: four GPU machines, three teams, some thirty jobs and about two hundred bill lines a month."""
+
+import csv
+import io
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from trainfare.period import Month
+
+OCTOBER = Month(2026, 10)
+NOVEMBER = Month(2026, 11)
+DECEMBER = Month(2026, 12)
+
+MACHINES = ("gpu-1", "gpu-2", "gpu-3", "gpu-4")
+TEAMS = ("nlp", "speech", "vision")
+ALONE = "alone"
+"""This job holds the whole of gpu-4 on the first day of every month: that day's charge is its own, to the last unit."""
+
+MACHINE_PRICE = Decimal("1170.912345678901")
+STORAGE_PRICE = Decimal("7.310000000007")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the bill, which is for one day."""
+
+    day: datetime
+    cost: Decimal
+    machine: str = ""
+    team: str = ""
+    service: str = "Compute"
+
+    def row(self, month: Month) -> list[str]:
+        tags = f'{{"team": "{self.team}"}}' if self.team else ""
+        price = '{"InstanceType": "p5.48xlarge"}' if self.machine else ""
+        times = [_time(self.day), _time(self.day + timedelta(days=1)), _time(month.start), _time(month.end)]
+        costs = [f"{self.cost:f}", f"{2 * self.cost:f}", f"{3 * self.cost:f}"]
+        return ["USD", *times, *costs, "Usage", self.service, f"{self.service} service", self.machine, price, tags]
+
+
+COLUMNS = (
+    *("BillingCurrency", "ChargePeriodStart", "ChargePeriodEnd", "BillingPeriodStart", "BillingPeriodEnd"),
+    *("EffectiveCost", "BilledCost", "ListCost", "ChargeCategory", "ServiceCategory", "ServiceName"),
+    *("ResourceId", "SkuPriceDetails", "Tags"),
+)
+JOB_COLUMNS = ("job_id", "attempt", "machine_id", "started", "ended", "gpus", "state", "team")
+
+
+def lines(month: Month) -> list[Line]:
+    """What the month costs: each machine and the storage of each team, day by day."""
+    days = [month.start + timedelta(days=n) for n in range((month.end - month.start).days)]
+    machines = [Line(day, MACHINE_PRICE, machine=machine) for day in days for machine in MACHINES]
+    storage = [Line(day, STORAGE_PRICE, team=team, service="Storage") for day in days for team in TEAMS]
+    return machines + storage
+
+
+def support(month: Month, cost: str) -> Line:
+    """A fee that is shared by what everybody spends, so that it moves with every other charge."""
+    return Line(month.start, Decimal(cost), service="Support")
+
+
+def restated(kept: Sequence[Line], machine: str, by: str) -> list[Line]:
+    """The same month, but the first day of one machine costs `by` more."""
+    at = next(n for n, line in enumerate(kept) if line.machine == machine)
+    return [*kept[:at], replace(kept[at], cost=kept[at].cost + Decimal(by)), *kept[at + 1 :]]
+
+
+def bill(month: Month, told: Iterable[Line]) -> str:
+    return _csv(COLUMNS, (line.row(month) for line in told))
+
+
+def total(told: Iterable[Line]) -> Decimal:
+    return sum((line.cost for line in told), Decimal())
+
+
+def jobs(month: Month, seed: int = 1) -> str:
+    """Jobs that hold two, four or eight GPUs for some hours, one after the other on each machine."""
+    chance = random.Random(f"{month} {seed}")
+    rows: list[Sequence[object]] = [_job(ALONE, month, "gpu-4", (month.start, timedelta(days=1)), 8, "nlp")]
+    for machine in MACHINES:
+        at = month.start + timedelta(days=1)
+        for number in range(8):
+            length = timedelta(seconds=chance.randrange(3600, 60 * 3600))
+            gpus, team = chance.choice((2, 4, 8)), chance.choice(TEAMS)
+            rows.append(_job(f"{machine}-{number}", month, machine, (at, length), gpus, team))
+            at += length + timedelta(seconds=chance.randrange(3600))
+    return _csv(JOB_COLUMNS, rows)
+
+
+def _job(
+    name: str, month: Month, machine: str, held: tuple[datetime, timedelta], gpus: int, team: str
+) -> Sequence[object]:
+    started, length = held
+    return (f"{name}-{month}", 1, machine, _time(started), _time(started + length), gpus, "completed", team)
+
+
+def machines() -> str:
+    return _csv(("machine_id", "gpus", "cluster"), ((name, 8, "main") for name in MACHINES))
+
+
+def settings(**beside: str) -> str:
+    """A settings file that reads bills, jobs and machines from folders beside it."""
+    sources: Mapping[str, str] = {"cloud": "bills/*.csv", "jobs": "jobs/*.csv", "machines": "machines.csv"}
+    tables = "".join(f'[[source]]\nname = "{name}"\npath = "{path}"\n\n' for name, path in sources.items())
+    return "".join(f"{name} = {value}\n" for name, value in beside.items()) + tables
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue()

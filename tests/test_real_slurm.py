@@ -66,9 +66,8 @@ def placements_of_real_cluster(tmp_path_factory: pytest.TempPathFactory) -> Real
             if start != "Unknown":
                 spans = seconds.setdefault((job, state.split()[0]), [])
                 spans.append((int(start), 0 if end == "Unknown" else int(end)))
-    yield RealCluster(
-        folder / "sacct.txt", folder / "sacct.json", seconds, jobs, dict(NODE_GPUS), clock, cluster.folder
-    )
+    files = folder / "sacct.txt", folder / "sacct.json"
+    return RealCluster(*files, seconds, jobs, dict(NODE_GPUS), clock, cluster.folder)
 
 
 def drive(cluster: SlurmCluster) -> tuple[dict[str, str], dict[str, float]]:

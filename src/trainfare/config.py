@@ -14,6 +14,8 @@ from trainfare.errors import Faults, TrainfareError
 from trainfare.tables import CATEGORIES, LABELS
 
 FILE_NAME = "trainfare.toml"
+FROM_ENVIRONMENT = ("currency", "catalog")
+"""Settings that TRAINFARE_CURRENCY and TRAINFARE_CATALOG overrule."""
 AMONG = ("machine", "cluster", "account", "region", "job", "all")
 BY = (
     "gpu_seconds",
@@ -52,6 +54,7 @@ TEXT_KEYS = (
     "currency",
 )
 MATCH_KEYS = (*TEXT_KEYS, "machine", "tag")
+LARGEST_PART = 1_000_000_000
 PAYER = re.compile(r"(__idle__|__unallocated__|__outside__|[a-z_]+:.+)")
 
 
@@ -118,7 +121,8 @@ def load(path: Path) -> Config:
     except UnicodeDecodeError:
         raise TrainfareError(str(path), "this is not UTF-8 text", "Save the settings as UTF-8 TOML.") from None
     except OSError as error:
-        raise TrainfareError(str(path), f"cannot be read ({error.strerror})", "Check the name and its rights.") from None
+        do = "Check the name and its rights."
+        raise TrainfareError(str(path), f"cannot be read ({error.strerror})", do) from None
     return parse(text, path)
 
 
@@ -128,40 +132,105 @@ def parse(text: str, path: Path) -> Config:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TrainfareError(where, f"not valid TOML: {error}", "Mend the line it names.") from None
-    for name in ("where", "folder"):
-        if name in raw:
-            raise TrainfareError(where, f"unknown setting '{name}'", "Take it out.")
-    for name in ("currency", "catalog"):
-        if told := os.environ.get(f"TRAINFARE_{name.upper()}"):
-            raw[name] = told
+        what, _, place = str(error).rstrip(")").partition(" (at ")
+        line = re.fullmatch(r"line (\d+), column \d+", place)
+        told = f"not valid TOML: {what[0].lower()}{what[1:]}" + (f" ({place})" if place else "")
+        do = 'Mend it; text stands in quotes, as in path = "bills/*.csv".'
+        raise TrainfareError(f"{where}:{line[1]}" if line else where, told, do) from None
+    for name in FROM_ENVIRONMENT:
+        if overruled := os.environ.get(f"TRAINFARE_{name.upper()}"):
+            raw[name] = overruled
     faults = Faults()
     _check_shape(raw, where, faults)
     faults.refuse()
-    try:
-        config = msgspec.convert(raw, Config)
-    except msgspec.ValidationError as error:
-        raise TrainfareError(where, _place(str(error)), "See docs/reference/settings.md for each setting.") from None
+    config = msgspec.convert(raw, Config)
     _check(config, where, faults)
     faults.refuse()
     return msgspec.structs.replace(config, where=where, folder=path.parent)
 
 
-def _place(message: str) -> str:
-    """Turn msgspec's `... - at `$.source[0].zone`` into words a user's file has."""
-    what, _, place = message.partition(" - at ")
-    return f"{place.strip('`').removeprefix('$').lstrip('.') or 'settings'}: {what[0].lower()}{what[1:]}"
+def is_zone(name: str) -> bool:
+    """Whether this names a time zone."""
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 def _check_shape(raw: dict[str, Any], where: str, faults: Faults) -> None:
-    """Unknown names are refused with the nearest known one."""
-    for name in raw:
-        _known(name, [f for f in Config.__struct_fields__ if f not in ("where", "folder")], f"{where}", faults)
-    for table, shape in (("source", Source), ("rule", Rule)):
+    """Unknown names are refused with the nearest known one, and values that are of another type than theirs."""
+    tables: dict[str, type[msgspec.Struct]] = {"source": Source, "rule": Rule}
+    _check_fields({name: value for name, value in raw.items() if name not in tables}, Config, where, faults)
+    for table, shape in tables.items():
         entries = raw.get(table, [])
-        for number, entry in enumerate(entries if isinstance(entries, list) else [], 1):
-            for name in entry if isinstance(entry, dict) else ():
-                _known(name, list(shape.__struct_fields__), f"{where} [[{table}]] #{number}", faults)
+        if not isinstance(entries, list):
+            do = f"Write [[{table}]] with two brackets: there can be several."
+            faults.add(f"{where} {table}", f"{_shown_type(entries)} where a list belongs", do)
+            continue
+        for number, entry in enumerate(entries, 1):
+            place = f"{where} [[{table}]] #{number}"
+            if isinstance(entry, dict):
+                _check_fields(entry, shape, place, faults)
+            else:
+                do = f"Write [[{table}]] and its settings below."
+                faults.add(place, f"{_shown_type(entry)} where a table belongs", do)
+
+
+def _check_fields(entry: dict[str, Any], shape: type[msgspec.Struct], place: str, faults: Faults) -> None:
+    fields = {field.name: field for field in msgspec.structs.fields(shape) if field.name not in _NOT_SET}
+    for name, value in entry.items():
+        if name not in fields:
+            _known(name, list(fields), place, faults)
+            continue
+        try:
+            msgspec.convert(value, fields[name].type)
+        except msgspec.ValidationError as error:
+            faults.add(f"{place} {name}", _plain(str(error)), _EXAMPLES.get(name, f'Write {name} = "...".'))
+    for name, field in fields.items():
+        if field.required and name not in entry:
+            faults.add(place, f"has no {name}", _EXAMPLES[name])
+
+
+_NOT_SET = ("where", "folder")
+_EXAMPLES = {
+    "path": 'Name a file, or a pattern, as in path = "bills/*.csv".',
+    "name": 'Give it one, as in name = "shared storage".',
+    "zone": 'Write zone = "Europe/Berlin".',
+    "match": 'Write match = { category = "storage" }.',
+    "parts": 'Write whole numbers, as in parts = { "team:nlp" = 60, "team:vision" = 40 }.',
+    "labels": 'Write a list of tag names below [labels], as in team = ["team", "Team"].',
+    "default_rules": "Write default_rules = true or false.",
+    "currency": 'Write currency = "USD".',
+}
+_TYPES = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+    "datetime": "a time",
+    "date": "a date",
+    "time": "a time of day",
+}
+
+
+def _plain(message: str) -> str:
+    """Say "Expected `str`, got `int` - at `$.x`" in the words of a settings file."""
+    found = re.match(r"Expected `([a-z]+)(?: \| null)?`, got `([a-z]+)`", message)
+    if not found:
+        return message[0].lower() + message[1:]
+    wanted, got = (_TYPES.get(name, name) for name in found.groups())
+    return f"{got} where {wanted} belongs"
+
+
+def _shown_type(value: object) -> str:
+    names: dict[type, str] = {str: "str", bool: "bool", int: "int", float: "float", list: "array", dict: "object"}
+    if value == []:
+        return "an empty list"
+    return _TYPES[names.get(type(value), "datetime")]
 
 
 def _known(name: str, names: list[str], where: str, faults: Faults) -> None:
@@ -173,10 +242,12 @@ def _known(name: str, names: list[str], where: str, faults: Faults) -> None:
 
 def _check(config: Config, where: str, faults: Faults) -> None:
     if config.currency is not None and not re.fullmatch(r"[A-Z]{3}", config.currency):
-        faults.add(f"{where} currency", f"'{config.currency}' is not a currency code", "Use an ISO 4217 code such as USD.")
-    for label in config.labels:
-        if label not in (*LABELS, "job"):
-            _known(label, [*LABELS, "job"], f"{where} [labels]", faults)
+        told = "TRAINFARE_CURRENCY" if os.environ.get("TRAINFARE_CURRENCY") else f"{where} currency"
+        faults.add(told, f"'{config.currency}' is not a currency code", "Use an ISO 4217 code such as USD.")
+    for label, tags in config.labels.items():
+        _known(label, [*LABELS, "job"], f"{where} [labels]", faults)
+        if not all(tags) or not tags:
+            faults.add(f"{where} [labels] {label}", "names no tag", _EXAMPLES["labels"])
     for number, source in enumerate(config.source, 1):
         _check_source(source, f"{where} [[source]] #{number}", faults)
     seen: set[str] = set()
@@ -189,11 +260,9 @@ def _check(config: Config, where: str, faults: Faults) -> None:
 
 
 def _check_source(source: Source, place: str, faults: Faults) -> None:
-    if not source.path:
+    if not source.path.strip():
         faults.add(f"{place} path", "is empty", "Name a file, or a pattern such as bills/*.csv.")
-    try:
-        zoneinfo.ZoneInfo(source.zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+    if not is_zone(source.zone):
         faults.add(f"{place} zone", f"'{source.zone}' is not a time zone", "Use an IANA name such as Europe/Berlin.")
 
 
@@ -202,8 +271,8 @@ def _check_rule(rule: Rule, place: str, faults: Faults) -> None:
         faults.add(f"{place} name", "is empty", "Name the rule: the name stands beside every share it makes.")
     ways = [name for name in ("among", "to", "parts") if getattr(rule, name)]
     if len(ways) != 1:
-        told = " and ".join(ways) if ways else "none of them"
-        faults.add(place, f"has {told}", "Give exactly one of among, to or parts: who gets the charges.")
+        what = f"has {' and '.join(ways)}" if ways else "does not say who gets the charges"
+        faults.add(place, what, "Give exactly one of among, to or parts.")
     if rule.among and rule.among not in AMONG and not re.fullmatch(r"tag:.+", rule.among):
         faults.add(f"{place} among", f"'{rule.among}' is not known", f"Use one of {', '.join(AMONG)}, tag:KEY.")
     if rule.by and rule.by not in BY:
@@ -212,36 +281,62 @@ def _check_rule(rule: Rule, place: str, faults: Faults) -> None:
         faults.add(f"{place} idle", f"'{rule.idle}' is not known", f"Use one of {', '.join(IDLE)}.")
     if not rule.among and (rule.by or rule.idle):
         faults.add(place, "has by or idle without among", "Take them out, or say among whom the charges are shared.")
-    if rule.idle and rule.by == "spend":
-        faults.add(f"{place} idle", "does not go with by = \"spend\"", "Take idle out: spend is shared over all payers.")
+    if rule.among and rule.idle in IDLE:
+        _check_idle(rule, f"{place} idle", faults)
     if rule.to and rule.to not in TO:
         faults.add(f"{place} to", f"'{rule.to}' is not known", f"Use one of {', '.join(TO)}; for a team use parts.")
     for payer, part in rule.parts.items():
         if not PAYER.fullmatch(payer):
             faults.add(f"{place} parts", f"'{payer}' is not a payer", 'Write a label and its value, as in "team:nlp".')
-        if part <= 0:
-            faults.add(f"{place} parts", f"the part of '{payer}' is {part}", "Parts are whole numbers above zero.")
+        if not 0 < part <= LARGEST_PART:
+            do = f"Parts are whole numbers from 1 to {LARGEST_PART}."
+            faults.add(f"{place} parts", f"the part of '{payer}' is {part}", do)
     _check_match(rule.match, place, faults)
+
+
+def _check_idle(rule: Rule, place: str, faults: Faults) -> None:
+    """Only what can stand unused has idle time: a machine, or the machines of a cluster."""
+    if rule.by == "spend":
+        faults.add(place, 'does not go with by = "spend"', "Take idle out: spend is shared over all payers.")
+    elif rule.idle != "spread" and rule.by == "evenly":
+        faults.add(place, f"'{rule.idle}' does not go with by = \"evenly\"", "Take idle out, or weigh by gpu_seconds.")
+    elif rule.idle == "keep" and rule.among not in ("machine", "cluster"):
+        do = 'Take idle out, or share among = "machine" or "cluster": nothing else can stand idle.'
+        faults.add(place, f"'keep' does not go with among = \"{rule.among}\"", do)
+    elif rule.idle == "owner" and rule.among != "machine":
+        do = 'Take idle out, or share among = "machine": only a machine has an owner.'
+        faults.add(place, f"'owner' does not go with among = \"{rule.among}\"", do)
 
 
 def _check_match(match: dict[str, Any], place: str, faults: Faults) -> None:
     for key, wanted in match.items():
+        at = f"{place} match.{key}"
         if key not in MATCH_KEYS:
             _known(key, list(MATCH_KEYS), f"{place} match", faults)
         elif key == "machine":
             if not isinstance(wanted, bool):
-                faults.add(f"{place} match.machine", f"{wanted!r} is not true or false", "Write machine = true.")
+                faults.add(at, f"{_shown_type(wanted)} where true or false belongs", "Write machine = true.")
         elif key == "tag":
-            if not isinstance(wanted, dict) or not wanted:
-                faults.add(f"{place} match.tag", f"{wanted!r} names no tag", 'Write tag = { team = "nlp" } or { team = true }.')
-            elif any(not isinstance(value, bool) and not _texts(value) for value in wanted.values()):
-                faults.add(f"{place} match.tag", "a value is neither text nor true", 'Write tag = { team = "nlp" }.')
+            _check_tags(wanted, at, faults)
         elif not _texts(wanted):
-            faults.add(f"{place} match.{key}", f"{wanted!r} is not text", 'Write "text", with * for anything, or a list.')
+            do = 'Write "text", with * for anything, or a list such as ["one", "two"].'
+            faults.add(at, f"{_shown_type(wanted)} where text belongs", do)
         elif key == "category":
             for name in [wanted] if isinstance(wanted, str) else wanted:
                 if "*" not in name and name not in CATEGORIES:
-                    faults.add(f"{place} match.category", f"'{name}' is not a category", f"Use {', '.join(CATEGORIES)}.")
+                    faults.add(at, f"'{name}' is not a category", f"Use {', '.join(CATEGORIES)}.")
+
+
+def _check_tags(wanted: object, at: str, faults: Faults) -> None:
+    do = 'Write tag = { team = "nlp" }, or { team = true } for any value.'
+    if not isinstance(wanted, dict):
+        faults.add(at, f"{_shown_type(wanted)} where a table belongs", do)
+    elif not wanted:
+        faults.add(at, "names no tag", do)
+    else:
+        for name, value in wanted.items():
+            if not isinstance(value, bool) and not _texts(value):
+                faults.add(f"{at}.{name}", f"{_shown_type(value)} where text, true or false belongs", do)
 
 
 def _texts(value: object) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,16 +11,18 @@ from typing import Any
 
 import msgspec
 
+from trainfare import adjustments
+from trainfare.adjustments import Adjustment
 from trainfare.attribute import account, lineage, rules
 from trainfare.config import Config, recalled, remembered
-from trainfare.engine.duckdb import DuckDB, quoted, step_text
+from trainfare.engine.duckdb import DuckDB, parquet, step_text
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.metrics import book
 from trainfare.normalise import facts
 from trainfare.period import Month
 from trainfare.report import focus
 from trainfare.report.explain import Explanation, explanation, require_job, stored
-from trainfare.report.opened import close_books, open_books
+from trainfare.report.opened import open_books
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
 from trainfare.sources.raw import parquet_rows
@@ -48,12 +50,18 @@ class Built:
 def build(config: Config, store: Store, only: Month | None = None, progress: Progress = silent) -> list[Built]:
     """Read the sources and publish a new version of each open month that changed, or publish nothing."""
     with store.lake.building() as build_id, fresh_engine() as engine:
+        # Looked up before anything is read: a build that publishes meanwhile has seen newer files, and wins.
+        standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
         delivered = _deliver(config, store, build_id, engine, progress)
-        months = _read(engine, config, delivered, _adjustments(store, delivered), progress)
+        late = adjustments.find(engine, config, store, delivered)
+        months = _read(engine, config, delivered, late, progress)
         if only and only not in months:
             raise _no_charges(only, months)
-        built = [_build_month(config, store, build_id, engine, delivered, month, progress)
-                 for month in months if only in (None, month) and not store.catalog.closing(month)]
+        built = [
+            _build_month(config, store, build_id, engine, Inputs(delivered, late), month, standing.get(month), progress)
+            for month in months
+            if only in (None, month) and not store.catalog.closing(month)
+        ]
     store.sweep()
     return built
 
@@ -63,23 +71,24 @@ def books_of_files(
 ) -> list[BookFiles]:
     """The books of the given files, without a workspace: their tables are written below `folder`."""
     delivered = _deliver_files(config, folder, engine, progress)
-    months = _read(engine, config, delivered, Adjustments(), progress)
-    if not months or only and only not in months:
+    months = _read(engine, config, delivered, (), progress)
+    if not months or (only and only not in months):
         raise _no_charges(only, months)
     books = []
     for month in [only] if only else months:
-        through = attribute(engine, config, month, progress)
         files = {name: folder / f"{name}-{month}.parquet" for name in book.TABLES}
-        for name, path in files.items():
-            engine.write_parquet(f'SELECT * FROM "{name}"', path)
-        books.append(BookFiles(month, 0, files, through))
+        books.append(BookFiles(month, 0, files, _write_book(engine, config, month, files, progress)))
+    # They are opened next in the same engine, under the same names.
+    engine.drop(*book.TABLES, "attempts", "machines")
     return books
 
 
-def explain(store: Store, book_: Book, engine: DuckDB, job_id: str, basis: str, currency: str | None) -> Explanation:
+def explain(
+    store: Store, book_: Book, engine: DuckDB, job_id: str, basis: str, currency: str | None, usual: str | None = None
+) -> Explanation:
     """Open one job's money in a published book: the same account run again from the same deliveries and settings."""
     opened = open_books(engine, [store.files(book_)])
-    chosen = opened.currency(currency)
+    chosen = opened.currency(currency, usual)
     require_job(engine, job_id, chosen)
     booked = stored(engine, job_id, basis, chosen)
     reopen(store, book_, engine)
@@ -101,37 +110,36 @@ def focus_rows(store: Store, book_: Book, engine: DuckDB) -> str:
 
 def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], tuple[Delivered, ...]]:
     """Run the account of a published book again, from what it was made from; returns the deliveries, and those it takes back."""
-    (settings,) = engine.row(f"SELECT settings FROM read_parquet({quoted(store.files(book_).files['settings'])})")
+    (settings,) = engine.row(f"SELECT settings FROM {parquet(store.files(book_).files['settings'])}")
     config = recalled(settings)
     rows = store.catalog.deliveries(book_.deliveries)
     delivered = [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
-    close_books(engine)
-    late = _adjustments(store, delivered, before=book_.month)
+    engine.drop("attempts", "machines", *book.TABLES)  # a book that is open here has the same names
+    late = adjustments.of_book(engine, config, store, delivered, book_)
+    taken_back = tuple(dict.fromkeys(file for one in late for file in one.removed))
     _read(engine, config, delivered, late, silent)
     account.run(engine, config, book_.month)
     columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER"
-    engine.values("delivered_files", columns, [(f.number, str(f.path), deliver.header_lines(f)) for f in (*delivered, *late.removed)])
-    return delivered, late.removed
+    engine.values(
+        "delivered_files",
+        columns,
+        [(f.number, str(f.path), deliver.header_lines(f)) for f in (*delivered, *taken_back)],
+    )
+    return delivered, taken_back
 
 
-def test_rules(config: Config, engine: DuckDB, only: Month | None, progress: Progress = silent) -> tuple[Month, list[dict[str, Any]]]:
+def try_rules(
+    config: Config, engine: DuckDB, only: Month | None, progress: Progress = silent
+) -> tuple[Month, list[dict[str, Any]]]:
     """What each rule would take of a month (the newest, if none is asked for). Publishes nothing."""
     with tempfile.TemporaryDirectory(prefix="trainfare-") as folder:
         delivered = _deliver_files(config, Path(folder), engine, progress)
-        months = _read(engine, config, delivered, Adjustments(), progress)
-        if not months or only and only not in months:
+        months = _read(engine, config, delivered, (), progress)
+        if not months or (only and only not in months):
             raise _no_charges(only, months)
         month = only or months[-1]
         account.route(engine, config, month)
         return month, engine.records(step_text("trainfare.metrics", "taken_by_rules"))
-
-
-def attribute(engine: DuckDB, config: Config, month: Month, progress: Progress = silent) -> datetime | None:
-    """Make the shares and the book tables of one month; they balance, or an error says where they do not."""
-    progress(f"sharing {month}")
-    account.run(engine, config, month)
-    engine.values("settings", "settings VARCHAR", [[remembered(config)]])
-    return book.run(engine, month)
 
 
 @contextmanager
@@ -162,7 +170,7 @@ def _deliver(config: Config, store: Store, build_id: str, engine: DuckDB, progre
 
     def known(source: str, sha256: str, settings: str) -> Delivered | None:
         found = store.catalog.find_delivery(source, sha256, settings)
-        return found and deliver.from_catalog(found, store.lake.path(found.archive))
+        return deliver.from_catalog(found, store.lake.path(found.archive)) if found else None
 
     taken = deliver.deliver(
         engine, config, lambda sha256, settings: store.lake.delivery_path(sha256, build_id), known, progress
@@ -184,92 +192,90 @@ def _deliver(config: Config, store: Store, build_id: str, engine: DuckDB, progre
     return [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
 
 
-@dataclass(frozen=True)
-class Adjustments:
-    """What came after a month was closed, to be booked in the next open one."""
-
-    closed: tuple[Month, ...] = ()
-    into: Month | None = None
-    added: tuple[Delivered, ...] = ()
-    removed: tuple[Delivered, ...] = ()
-
-
-def _adjustments(store: Store, delivered: Sequence[Delivered], before: Month | None = None) -> Adjustments:
-    """Compare with what the last closed book was made from: later arrivals are added, what they replaced is taken back.
-
-    With `before`, only months closed earlier than that one count: this is how its own book was made.
-    """
-    closed = [m for m in store.catalog.months() if store.catalog.closing(m) and (before is None or m < before)]
-    if not closed:
-        return Adjustments()
-    last = store.catalog.closing(closed[-1])
-    assert last is not None
-    booked = store.catalog.deliveries(store.catalog.book(last.month, last.version).deliveries)
-    before = {row.id: deliver.from_catalog(row, store.lake.path(row.archive)) for row in booked}
-    now = {file.number: file for file in delivered}
-    return Adjustments(
-        tuple(closed),
-        closed[-1].next(),
-        tuple(file for number, file in now.items() if number not in before and file.kind == "bill"),
-        tuple(file for number, file in before.items() if number not in now and file.kind == "bill"),
-    )
-
-
 def _read(
-    engine: DuckDB, config: Config, delivered: Sequence[Delivered], late: Adjustments, progress: Progress
+    engine: DuckDB, config: Config, delivered: Sequence[Delivered], late: Sequence[Adjustment], progress: Progress
 ) -> list[Month]:
     """Make the facts from what was delivered; returns the months it has charges for."""
     progress("reading bills")
     selects = deliver.charge_selects(engine, config, delivered)
-    for files, sign in ((late.added, 1), (late.removed, -1)):
-        selects += deliver.adjusting_selects(engine, config, files, late.closed, late.into, sign)
+    selects += [select for one in late for select in one.selects(engine, config)]
     facts.charges(engine, selects, rules.looked_at(rules.in_force(config)))
     progress("reading job logs")
     facts.held(engine, deliver.row_selects(delivered, "jobs"), deliver.row_selects(delivered, "machines"))
     return [Month.of(day) for (day,) in engine.rows("SELECT DISTINCT month FROM charge_kinds ORDER BY month")]
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """What books are made from: everything that was delivered, and what of it adjusts closed months."""
+
+    delivered: Sequence[Delivered]
+    late: Sequence[Adjustment]
+
+
 def _build_month(
-    config: Config, store: Store, build_id: str, engine: DuckDB, delivered: Sequence[Delivered], month: Month, progress: Progress
+    config: Config,
+    store: Store,
+    build_id: str,
+    engine: DuckDB,
+    inputs: Inputs,
+    month: Month,
+    standing: Book | None,
+    progress: Progress,
 ) -> Built:
     """Publish the month's next version, unless it would be made from the same things as the standing one."""
-    standing = store.catalog.latest(month)
-    fingerprint = _fingerprint(engine, config, delivered, month)
+    fingerprint = _fingerprint(engine, config, inputs, month)
     if standing and standing.inputs_sha256 == fingerprint:
         return Built(standing, is_new=False)
-    through = attribute(engine, config, month, progress)
-    progress(f"writing {month}")
-    files, rows = {}, {}
-    for name in book.TABLES:
-        path = store.lake.book_path(name, month, build_id)
-        engine.write_parquet(f'SELECT * FROM "{name}"', path)
-        files[name] = store.lake.relative(path)
-        (rows[name],) = engine.row(f'SELECT count(*) FROM "{name}"')
+    files = {name: store.lake.book_path(name, month, build_id) for name in book.TABLES}
+    through = _write_book(engine, config, month, files, progress)
     new = NewBook(
         engine=engine.name,
         inputs_sha256=fingerprint,
         complete_through=through,
-        files=files,
-        rows=rows,
+        files={name: store.lake.relative(path) for name, path in files.items()},
+        rows={name: engine.row(f'SELECT count(*) FROM "{name}"')[0] for name in book.TABLES},
         totals=_totals(engine),
-        deliveries=tuple(file.number for file in delivered),
+        deliveries=tuple(file.number for file in inputs.delivered),
     )
     return Built(store.publish(month, standing.version if standing else None, new), is_new=True)
 
 
-def _fingerprint(engine: DuckDB, config: Config, delivered: Sequence[Delivered], month: Month) -> str:
-    """What the month's book is made from: the settings that matter and the deliveries that speak of its time."""
-    relevant = facts.deliveries_of(engine, delivered, month)
+def _write_book(
+    engine: DuckDB, config: Config, month: Month, files: Mapping[str, Path], progress: Progress
+) -> datetime | None:
+    """Make and write the tables of a month's book; its shares balance, or an error says where they do not."""
+    progress(f"sharing {month}")
+    account.run(engine, config, month)
+    account.keep(engine, month, files["shares"])
+    engine.values("settings", "settings VARCHAR", [[remembered(config)]])
+    through = book.run(engine, month)
+    progress(f"writing {month}")
+    for name, path in files.items():
+        if name != "shares":
+            engine.write_parquet(f'SELECT * FROM "{name}"', path)
+    return through
+
+
+def _fingerprint(engine: DuckDB, config: Config, inputs: Inputs, month: Month) -> str:
+    """What the month's book is made from: the settings that matter, the deliveries and the adjustments it is about."""
+    relevant = facts.deliveries_of(engine, inputs.delivered, month)
     settings = msgspec.json.encode((remembered(config), rules.in_force(config)))
     told = sorted(f"{file.source}|{file.kind}|{file.sha256}|{file.settings_sha256}" for file in relevant)
-    return hashlib.sha256(b"|".join([ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)])).hexdigest()
+    told += [line for late in inputs.late if late.into == month for line in late.contents()]
+    return hashlib.sha256(
+        b"|".join([ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)])
+    ).hexdigest()
 
 
 def _totals(engine: DuckDB) -> tuple[Total, ...]:
     """Both sides of the account, added up independently, per source, currency and basis."""
     sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
     sides = [
-        {(r["source"], r["currency"]): r for r in engine.records(f"SELECT source, currency, {sums} FROM {table} GROUP BY ALL")}
+        {
+            (r["source"], r["currency"]): r
+            for r in engine.records(f"SELECT source, currency, {sums} FROM {table} GROUP BY ALL")
+        }
         for table in ("bill_totals", "shares")
     ]
     return tuple(

@@ -105,7 +105,7 @@ MACHINES = Table(
         Column("cpus", "DECIMAL(18,3)", "CPUs it has; null if unknown"),
         Column("memory_gb", "DECIMAL(18,3)", "memory in GB; null if unknown"),
         Column("pool", TEXT, "the pool, partition or node group it belongs to"),
-        Column("team", TEXT, "the team that owns the pool, for `idle = \"owner\"`"),
+        Column("team", TEXT, 'the team that owns the pool, for `idle = "owner"`'),
         Column("cluster", TEXT, "the cluster it belongs to"),
         Column("region", TEXT, "the region it stands in"),
         Column("account", TEXT, "the cloud account it is billed to"),

@@ -1,4 +1,4 @@
-"""A small company in files: four GPU machines, three teams, some thirty jobs and about two hundred bill lines a month."""
+"""A small company in files: four GPU machines, three teams, some thirty jobs and two hundred bill lines a month."""
 
 import csv
 import io

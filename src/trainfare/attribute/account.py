@@ -1,13 +1,14 @@
 """The account of one month: which rule takes what, who weighs how much, and every unit given to one payer."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from trainfare.attribute import rules
 from trainfare.config import Config, Rule
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB, parquet, quoted, step_text
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
-from trainfare.tables import LABELS
+from trainfare.tables import BASES, LABELS
 
 PACKAGE = "trainfare.attribute"
 
@@ -78,12 +79,45 @@ class Weighing:
 
 
 def run(engine: DuckDB, config: Config, month: Month) -> None:
-    """Make `shares` of the month from the facts; they add up to the charges or nothing comes of it."""
+    """Make `shares` of the month from the facts, as a view on the parts they consist of."""
     _weigh_all(engine, config, route(engine, config, month))
-    for step in ("slots", "given", "handed_on", "direct_parts"):
-        engine.step(PACKAGE, step, step, CODES)
+    _share(engine)
     _settle(engine, config)
+
+
+def keep(engine: DuckDB, month: Month, path: Path) -> None:
+    """Write the shares to `path` and audit what was written: they add up to the charges or nothing comes of it."""
+    engine.write_parquet("SELECT * FROM shares", path)
+    engine.view("shares", f"SELECT * FROM {parquet(path)}")
     require_balance(engine, month)
+
+
+def _share(engine: DuckDB) -> None:
+    """Make `direct_parts`: give every pot whole to its heaviest piece, and let that hand on the others' parts.
+
+    Pots of one scope and period differ only in category, so they share a row with a column for each basis and category.
+    """
+    numbers = [number for (number,) in engine.rows("SELECT number FROM categories ORDER BY number")]
+    columns = [f"{basis}_{number}" for number in numbers for basis in BASES]
+    sums = [f"sum(c.{basis}) FILTER (k.category = {n}) AS {basis}_{n}" for n in numbers for basis in BASES]
+    amounts = ", ".join(f"coalesce({basis}_{{0}}, 0) AS {basis}" for basis in BASES)
+    by_category = (
+        f"SELECT channel, piece, CAST({n} AS INTEGER) AS category, {amounts.format(n)} FROM settled WHERE effective_{n} IS NOT NULL"
+        for n in numbers
+    )
+    fragments = CODES | {
+        "sums": ", ".join(sums),
+        "units": ", ".join(f"in_units(g.{name}) AS {name}" for name in columns),
+        "parts": ", ".join(f"sum(whole_part(p.{name}, w.weight, p.whole)) AS {name}" for name in columns),
+        "columns": ", ".join(columns),
+        "summed": ", ".join(f"sum({name}) AS {name}" for name in columns),
+        "taken": ", ".join(f"as_money({name})" for name in columns),
+        "handed": ", ".join(f"-as_money({name})" for name in columns),
+        "by_category": " UNION ALL ".join(by_category),
+    }
+    for step in ("gathered", "handed_on", "direct_parts"):
+        engine.step(PACKAGE, step, step, fragments)
+    engine.drop("gathered", "handed_on")
 
 
 def require_balance(engine: DuckDB, month: Month) -> None:
@@ -134,10 +168,17 @@ def route(engine: DuckDB, config: Config, month: Month) -> dict[str, Weighing]:
             "rules": " ".join(f"WHEN {rules.condition(rule, config)} THEN {n}" for n, rule in numbered),
             "scopes": " ".join(f"WHEN {n} THEN {_scope(rule, config)}" for n, rule in numbered),
             "scoped": ", ".join(["0", *(str(n) for n, rule in numbered if rule.among)]),
-            "weighings": " ".join(f"WHEN {n} THEN {weighings[r.name].number if r.name in weighings else 'NULL'}" for n, r in numbered),
+            "weighings": " ".join(
+                f"WHEN {n} THEN {weighings[r.name].number if r.name in weighings else 'NULL'}" for n, r in numbered
+            ),
             "payers": " ".join(f"WHEN {n} THEN {_default_payer(rule)}" for n, rule in numbered),
             "unallocated": str(UNALLOCATED),
         },
+    )
+    engine.table(
+        "categories",
+        "SELECT CAST(row_number() OVER (ORDER BY category) AS INTEGER) AS number, category "
+        "FROM (SELECT DISTINCT category FROM routed_kinds)",
     )
     for step in ("targets", "channels", "keyed_kinds"):
         engine.step(PACKAGE, step, step)
@@ -178,7 +219,16 @@ def _weigh_all(engine: DuckDB, config: Config, weighings: dict[str, Weighing]) -
     first, last = engine.row("SELECT coalesce(min(first_second), 0), coalesce(max(last_second), 1) FROM targets")
     engine.step(PACKAGE, "periods", "periods", {"first_second": str(first), "last_second": str(last)})
     engine.run("CREATE OR REPLACE TEMP TABLE weights (target INTEGER, period BIGINT, piece BIGINT, weight BIGINT)")
-    engine.run("CREATE OR REPLACE TEMP TABLE beyond_capacity (machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR)")
+    engine.run(
+        "CREATE OR REPLACE TEMP TABLE slots (target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT)"
+    )
+    engine.run(
+        "CREATE OR REPLACE TEMP TABLE capacities (target INTEGER, capacity BIGINT, existed_from BIGINT, existed_to BIGINT)"
+    )
+    engine.run(
+        "CREATE OR REPLACE TEMP TABLE beyond_capacity "
+        "(machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR)"
+    )
     for weighing in {w.number: w for w in weighings.values()}.values():
         window = engine.row(
             "SELECT count(*), min(first_second), max(last_second), min(shortest), max(longest) "
@@ -196,16 +246,48 @@ def _weigh(engine: DuckDB, config: Config, weighing: Weighing, window: dict[str,
         _hold_machines(engine, weighing, given)
     else:
         _hold_scopes(engine, config, weighing, given)
-    engine.step(PACKAGE, "period_cells", "period_cells", given)
-    engine.step(PACKAGE, "held", "held", given)
+    for step in ("period_cells", "held", "days"):
+        engine.step(PACKAGE, step, step, given)
     if weighing.by == "evenly":
-        engine.table("held", "SELECT target, period, min(piece) AS piece, 1 AS weight FROM held GROUP BY target, period, piece // 65536")
-    elif weighing.among in ("machine", "cluster") and weighing.idle != "spread":
-        engine.step(PACKAGE, "idle", "idle", given)
-        engine.run("INSERT INTO weights SELECT target, period, piece, weight FROM idle")
+        engine.table(
+            "held",
+            "SELECT target, period, min(piece) AS piece, 1 AS weight FROM held GROUP BY target, period, piece // 65536",
+        )
     if weighing.among == "job":
         _whole_month_where_nothing_was_held(engine, given)
+    # What a job held at any time may lie on other days than the charge that names it.
+    long = "true" if weighing.among == "job" else "d.long"
+    engine.step(PACKAGE, "slot_days", "slot_days", given | _idle(weighing) | {"long": long})
+    engine.step(PACKAGE, "slots", "new_slots", given)
+    engine.run("INSERT INTO slots SELECT * FROM new_slots")
     engine.run("INSERT INTO weights SELECT target, period, piece, weight FROM held")
+    engine.run(
+        f"INSERT INTO weights SELECT target, period, CAST({IDLE} AS BIGINT) * 65536 + day, idle FROM slot_days WHERE idle > 0"
+    )
+    engine.drop("holds", "timeline", "cells", "period_cells", "held", "slot_days", "new_slots")
+
+
+def _idle(weighing: Weighing) -> dict[str, str]:
+    """SQL for what nobody held on a day: the capacity of that day less what was held."""
+    if weighing.among not in ("machine", "cluster") or weighing.idle == "spread" or weighing.by == "evenly":
+        return {"idle_weight": "CAST(0 AS BIGINT)", "capacity": "", "idle_kept": "which the rule spreads"}
+    there = "c.capacity * greatest(least(d.ends, c.existed_to) - greatest(d.starts, c.existed_from), 0)"
+    if weighing.among == "machine":
+        idle = f"CAST(greatest({there} - w.held, 0) AS BIGINT)"
+        return {
+            "idle_weight": idle,
+            "capacity": "JOIN capacities c ON c.target = w.target",
+            "idle_kept": "which is a payer",
+        }
+    whole = (
+        f"JOIN (SELECT c.target, d.period, d.day, sum({there}) AS capacity FROM capacities c, days d GROUP BY ALL) c "
+        "ON c.target = w.target AND c.period = w.period AND c.day = w.day"
+    )
+    return {
+        "idle_weight": "CAST(greatest(c.capacity - w.held, 0) AS BIGINT)",
+        "capacity": whole,
+        "idle_kept": "which is a payer",
+    }
 
 
 def _hold_machines(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> None:
@@ -238,6 +320,8 @@ def _hold_scopes(engine: DuckDB, config: Config, weighing: Weighing, given: dict
         engine.run("UPDATE holds SET grip = 1 WHERE target NOT IN (SELECT target FROM holds WHERE grip > 0)")
     if weighing.among == "cluster":
         engine.step(PACKAGE, "cluster_capacities", "capacities", given | {"capacity": CAPACITIES[weighing.by]})
+    else:
+        engine.run("DELETE FROM capacities")
     engine.step(PACKAGE, "even_cells", "cells", {"only": ""})
 
 
@@ -245,7 +329,9 @@ def payer_scope(among: str) -> str:
     """SQL for the scope a placement belongs to."""
     if among.startswith("tag:"):
         key = among.removeprefix("tag:")
-        label = f"a.{key}" if key in LABELS else f"json_extract_string(a.labels, {quoted(f'$.{chr(34)}{key}{chr(34)}')})"
+        label = (
+            f"a.{key}" if key in LABELS else f"json_extract_string(a.labels, {quoted(f'$.{chr(34)}{key}{chr(34)}')})"
+        )
         return f"lower({label})"
     return {
         "cluster": "lower(m.cluster)",
@@ -264,7 +350,7 @@ def _whole_month_where_nothing_was_held(engine: DuckDB, given: dict[str, str]) -
         "FROM cells GROUP BY target, CAST(attempt_key AS BIGINT) * 65536 + hour // 24",
     )
     engine.run(
-        "INSERT INTO weights SELECT q.target, q.period, a.piece, a.weight FROM ("
+        "INSERT INTO held SELECT q.target, q.period, a.piece, a.weight FROM ("
         "SELECT DISTINCT k.target, period_key(c.period_start, c.period_end) AS period FROM keyed_charges c "
         "JOIN keyed_kinds k ON k.kind = c.kind "
         f"JOIN targets t ON t.target = k.target AND t.weighing = {given['weighing']}"
@@ -279,5 +365,6 @@ def _settle(engine: DuckDB, config: Config) -> None:
         f"WHEN p.among = {quoted(f'tag:{key}')} THEN {payer_scope(f'tag:{key}')} = p.scope"
         for key in sorted({r.among.removeprefix("tag:") for r in config.rule if r.among.startswith("tag:")})
     )
-    for step in ("special_payers", "payers", "named_parts", "spend_pots", "spend_weights", "spend_parts", "shares"):
+    for step in ("special_payers", "payers", "named_parts", "spend_pots", "spend_weights", "spend_parts"):
         engine.step(PACKAGE, step, step, CODES | {"tags": tags})
+    engine.view("shares", step_text(PACKAGE, "shares"))

@@ -26,7 +26,7 @@ def open_everything(engine: DuckDB) -> None:
     engine.step(PACKAGE, "line_parts", "line_parts", {"only": ""})
     engine.table(
         "special_keys",
-        "SELECT s.channel, s.code, p.payer_key FROM special_payers s "
+        "SELECT s.channel, s.category, s.code, p.payer_key FROM special_payers s "
         "JOIN payers p ON p.payer_kind = s.payer_kind AND p.payer = s.payer AND p.reason = s.reason",
     )
     engine.step(PACKAGE, "allocations", "allocations", CODES)

@@ -5,7 +5,7 @@ WITH sizes AS (
   FROM fixed_parts GROUP BY rule
 ),
 fixed AS (
-  SELECT d.channel, f.payer, d.piece % 65536 AS day, f.payer = s.heaviest AS is_heaviest, f.part, s.whole,
+  SELECT d.channel, d.category, f.payer, d.piece % 65536 AS day, f.payer = s.heaviest AS is_heaviest, f.part, s.whole,
     d.effective, d.billed, d.list, d.contracted
   FROM direct_parts d
   JOIN channels c ON c.channel = d.channel
@@ -22,22 +22,22 @@ handed AS (
   FROM fixed
 ),
 settled AS (
-  SELECT channel, payer, day,
+  SELECT channel, category, payer, day,
     CASE WHEN is_heaviest THEN in_units(effective) - sum(effective_part) OVER pot ELSE effective_part END AS effective,
     CASE WHEN is_heaviest THEN in_units(billed) - sum(billed_part) OVER pot ELSE billed_part END AS billed,
     CASE WHEN is_heaviest THEN in_units(list) - sum(list_part) OVER pot ELSE list_part END AS list,
     CASE WHEN is_heaviest THEN in_units(contracted) - sum(contracted_part) OVER pot ELSE contracted_part END AS contracted
-  FROM handed WINDOW pot AS (PARTITION BY channel, day)
+  FROM handed WINDOW pot AS (PARTITION BY channel, category, day)
 )
-SELECT d.channel, CAST(d.piece // 65536 AS INTEGER) AS payer_key, d.piece % 65536 AS day,
+SELECT d.channel, d.category, CAST(d.piece // 65536 AS INTEGER) AS payer_key, d.piece % 65536 AS day,
   d.effective, d.billed, d.list, d.contracted
 FROM direct_parts d WHERE d.piece // 65536 < {{first_special}}
 UNION ALL
-SELECT d.channel, p.payer_key, d.piece % 65536, d.effective, d.billed, d.list, d.contracted
+SELECT d.channel, d.category, p.payer_key, d.piece % 65536, d.effective, d.billed, d.list, d.contracted
 FROM direct_parts d
-JOIN special_payers s ON s.channel = d.channel AND s.code = d.piece // 65536
+JOIN special_payers s ON s.channel = d.channel AND s.category = d.category AND s.code = d.piece // 65536
 JOIN payers p ON p.payer_kind = s.payer_kind AND p.payer = s.payer AND p.reason = s.reason
 WHERE d.piece // 65536 >= {{first_special}} AND d.piece // 65536 NOT IN ({{fixed}}, {{spend}})
 UNION ALL
-SELECT s.channel, p.payer_key, s.day, as_money(s.effective), as_money(s.billed), as_money(s.list), as_money(s.contracted)
+SELECT s.channel, s.category, p.payer_key, s.day, as_money(s.effective), as_money(s.billed), as_money(s.list), as_money(s.contracted)
 FROM settled s JOIN payers p ON p.payer = s.payer AND p.reason = 'fixed part'

@@ -43,7 +43,9 @@ DEFAULTS: tuple[Rule, ...] = (
     *(Rule(f"tagged {key}", {"tag": {key: True}}, among=f"tag:{key}", by="gpu_seconds") for key in TAGGED),
     Rule("tax, credit, adjustment", {"charge_category": ["Tax", "Credit", "Adjustment"]}, among="all", by="spend"),
     Rule("support", {"category": "support"}, among="all", by="spend"),
-    Rule("other service", {"service_category": NOT_TRAINING}, to="__outside__", reason="a service that is not training"),
+    Rule(
+        "other service", {"service_category": NOT_TRAINING}, to="__outside__", reason="a service that is not training"
+    ),
     Rule(
         "other machine",
         {"service_category": "Compute", "machine": False},

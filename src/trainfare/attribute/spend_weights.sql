@@ -7,7 +7,7 @@ WITH given AS (
 ),
 scoped AS (
   SELECT p.channel, g.payer_key, g.machine, g.day, sum(g.effective) AS effective
-  FROM spend_pots p
+  FROM (SELECT DISTINCT channel, currency, among, scope FROM spend_pots) p
   JOIN given g ON g.currency = p.currency
   LEFT JOIN machines m ON m.machine = g.machine
   LEFT JOIN attempts a ON a.attempt_key = g.payer_key

@@ -21,7 +21,9 @@ from trainfare.tables import BASES
 @options.workspace_option
 @options.month_option
 @click.option("--by", type=click.Choice(KEYS), default="source", show_default=True, help="What to tie out by.")
-@click.option("--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost the table shows.")
+@click.option(
+    "--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost the table shows."
+)
 @options.format_option()
 def reconcile(workspace: Path, month: str | None, by: str, basis: str, format_: str) -> None:
     """Tie a book out to the bill. Exit code 1 if anything is between them."""
@@ -56,22 +58,44 @@ def diff(old: int | None, new: int | None, workspace: Path, month: str | None, b
         new = new or newest.version
         old = old or new - 1
         if old < 1:
-            raise TrainfareError(f"book {newest.month}", "it has only one version", "Build it again when something has changed.")
+            raise TrainfareError(
+                f"book {newest.month}", "it has only one version", "Build it again when something has changed."
+            )
         from trainfare.pipeline import fresh_engine
 
         engine = stack.enter_context(fresh_engine())
-        books = [store.files(store.catalog.book(newest.month, version)) for version in (old, new)]
-        found = difference(engine, *books, basis)
-        bill = causes(engine, *books, basis)
+        before, after = (store.files(store.catalog.book(newest.month, version)) for version in (old, new))
+        found = difference(engine, before, after, basis)
+        bill = causes(engine, before, after, basis)
     title = f"Book {newest.month}: version {old} -> {new}, {basis} cost"
     columns = ["payer", "rule", "reason", "before", "after", "change", "currency"]
     if format_ == "table":
         if bill:
-            terminal.show(records.as_table(f"{title}: what the bill says differently", bill, ["source", "category", "rule", "before", "after", "change", "currency"]))
-        terminal.show(records.as_table(f"{title}: who pays differently", found, columns) if found else f"{title}: nobody pays differently")
+            terminal.show(
+                records.as_table(
+                    f"{title}: what the bill says differently",
+                    bill,
+                    ["source", "category", "rule", "before", "after", "change", "currency"],
+                )
+            )
+        terminal.show(
+            records.as_table(f"{title}: who pays differently", found, columns)
+            if found
+            else f"{title}: nobody pays differently"
+        )
         return
-    _show(found, columns, title, format_, "payers", month=str(newest.month), old=old, new=new, basis=basis,
-          bill=[{key: records.plain(value) for key, value in record.items()} for record in bill])
+    _show(
+        found,
+        columns,
+        title,
+        format_,
+        "payers",
+        month=str(newest.month),
+        old=old,
+        new=new,
+        basis=basis,
+        bill=[{key: records.plain(value) for key, value in record.items()} for record in bill],
+    )
 
 
 @click.command()
@@ -89,7 +113,9 @@ def close(month: str, workspace: Path, note: str) -> None:
     terminal.talk(f"{closing.month} is closed with version {closing.version}.")
 
 
-def _show(found: Sequence[dict[str, Any]], columns: list[str], title: str, format_: str, name: str, **beside: Any) -> None:
+def _show(
+    found: Sequence[dict[str, Any]], columns: list[str], title: str, format_: str, name: str, **beside: Any
+) -> None:
     if format_ == "json":
         print(records.as_json(name, found, **beside))
     elif format_ == "csv":

@@ -29,7 +29,13 @@ path = "machines.csv"
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path), default=Path("trainfare-demo"), show_default=True, help="Where to put it.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("trainfare-demo"),
+    show_default=True,
+    help="Where to put it.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Another number is another month.")
 def demo(folder: Path, seed: int) -> None:
     """Invent a month of a company, build its book and report it. No network, no settings, nothing but one folder."""
@@ -46,7 +52,9 @@ def demo(folder: Path, seed: int) -> None:
                 invented = write(folder, seed)
                 (folder / FILE_NAME).write_text(SETTINGS, encoding="utf-8")
             except OSError as error:
-                raise TrainfareError(str(folder), f"cannot be written ({error.strerror})", "Name another folder.") from None
+                raise TrainfareError(
+                    str(folder), f"cannot be written ({error.strerror})", "Name another folder."
+                ) from None
             config = options.settings_of(folder)
             store = published.open_store(stack, config, folder)
             built = pipeline.build(config, store, None, told)
@@ -55,7 +63,9 @@ def demo(folder: Path, seed: int) -> None:
 
         opened = open_books(engine, [store.files(built[-1].book)])
         show(cost.report(opened, cost.Question(["team"])), "table")
-        (dearest,) = engine.row("SELECT job_id FROM shares WHERE job_id IS NOT NULL GROUP BY job_id ORDER BY sum(effective) DESC, job_id LIMIT 1")
+        (dearest,) = engine.row(
+            "SELECT job_id FROM shares WHERE job_id IS NOT NULL GROUP BY job_id ORDER BY sum(effective) DESC, job_id LIMIT 1"
+        )
     terminal.talk(f"\nInvented and built in {folder}: {invented.summary}. Try next:")
     for line in (
         "trainfare report --by project --by day --per gpu",
@@ -63,4 +73,4 @@ def demo(folder: Path, seed: int) -> None:
         "trainfare rules test",
         "trainfare reconcile",
     ):
-        terminal.talk(f"  {line:<52}  (-w {folder})" if folder != Path() else f"  {line}")
+        terminal.talk(f"  {line} -w {folder}")

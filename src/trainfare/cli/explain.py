@@ -26,7 +26,15 @@ from trainfare.tables import BASES
 @click.option("--all", "everything", is_flag=True, help="Show every row, not only the first.")
 @options.format_option("table", "json", "csv")
 def explain(
-    job: str, workspace: Path, month: str | None, version: int | None, basis: str, currency: str | None, lines: bool, everything: bool, format_: str
+    job: str,
+    workspace: Path,
+    month: str | None,
+    version: int | None,
+    basis: str,
+    currency: str | None,
+    lines: bool,
+    everything: bool,
+    format_: str,
 ) -> None:
     """Where JOB's money comes from: rules, pots, weights and bill lines, adding up to the published figure."""
     from trainfare import pipeline
@@ -40,7 +48,7 @@ def explain(
         engine = stack.enter_context(pipeline.fresh_engine())
         with terminal.progress() as told:
             told(f"opening {book.month}")
-            found = pipeline.explain(store, book, engine, job, basis, currency or config.currency)
+            found = pipeline.explain(store, book, engine, job, basis, currency, config.currency)
     if found.opened != found.stored:
         do = "This is a fault of Trainfare: please report it."
         raise TrainfareError(f"explain {job}", f"the parts add up to {found.opened}, the book says {found.stored}", do)
@@ -54,11 +62,23 @@ def explain(
 
 def _table(found: Explanation, lines: bool, most: int) -> None:
     title = f"Job {found.job_id}: {money(found.stored)} {found.currency} ({found.basis} cost)"
-    terminal.show(records.as_table(title, found.rules, ["rule", "among", "weighed_by", "category", "pots", "cost"], most))
+    terminal.show(
+        records.as_table(title, found.rules, ["rule", "among", "weighed_by", "category", "pots", "cost"], most)
+    )
     wide = terminal.width() >= 120
-    columns = ["when", *(["rule"] if wide else []), "scope", *(["category"] if wide else []), "pot", "weight", "of_all", "part"]
+    columns = [
+        "when",
+        "attempt",
+        *(["rule"] if wide else []),
+        "scope",
+        "category",
+        "pot",
+        *(["weight", "whole"] if wide else ["of_all"]),
+        "part",
+    ]
     pots = [pot | {"when": _when(pot), "of_all": f"{pot['weight'] / pot['whole']:.2%}"} for pot in found.pots]
-    terminal.show(records.as_table("\nPots: part = pot x weight / whole weight", pots, columns, most))
+    pots.sort(key=lambda pot: -abs(pot["part"]))
+    terminal.show(records.as_table("\nPots, dearest first: part = pot x weight / whole weight", pots, columns, most))
     if lines:
         columns = ["when", "file", "file_line", "description", "line_amount", "part"]
         told = [line | {"when": _when(line)} for line in found.lines]

@@ -1,5 +1,7 @@
 """The entry point: finds the command, runs it, tells errors in three parts and never as a traceback."""
 
+import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -56,19 +58,53 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        code = 0
+    except OSError as error:
+        if error.errno not in _REASONS:
+            raise
+        _discard_output()
+        click.echo(str(_told(error)), err=True)
+        code = TrainfareError.exit_code
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run a command and tell what went wrong; gives the exit code."""
+    try:
         cli.main(args=list(arguments) if arguments is not None else None, prog_name="trainfare", standalone_mode=False)
     except click.exceptions.Exit as left:
-        sys.exit(left.exit_code)
-    except click.Abort:
-        sys.exit(130)
+        return left.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except TrainfareError as error:
         click.echo(str(error), err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
+        return error.exit_code
+    return 0
+
+
+_FULL = ("the disk is full", "Free some space and run the command again; what was published stands.")
+_UNUSABLE = ("", "Use a folder and files that this user may read and write.")
+_REASONS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _FULL),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG), _UNUSABLE),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST), _UNUSABLE),
+}
+"""Faults of the file system that a user can mend; any other is ours, and stays as it is."""
+
+
+def _told(error: OSError) -> TrainfareError:
+    what, do = _REASONS[error.errno or 0]
+    return TrainfareError(error.filename or "output", what or (error.strerror or "").lower(), do)
+
+
+def _discard_output() -> None:
+    """Nobody can take the rest of it, and Python must not try again when it ends."""
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

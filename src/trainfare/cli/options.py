@@ -17,7 +17,11 @@ FORMATS = ("table", "json", "csv", "md")
 
 def workspace_option(command: Command) -> Command:
     return click.option(
-        "-w", "--workspace", type=click.Path(path_type=Path), default=Path(), help="The workspace folder.  [default: here]"
+        "-w",
+        "--workspace",
+        type=click.Path(path_type=Path),
+        default=Path(),
+        help="The workspace folder.  [default: here]",
     )(command)
 
 
@@ -27,7 +31,12 @@ def month_option(command: Command) -> Command:
 
 def format_option(*formats: str) -> Callable[[Command], Command]:
     return click.option(
-        "--format", "format_", type=click.Choice(formats or FORMATS), default="table", show_default=True, help="How to print."
+        "--format",
+        "format_",
+        type=click.Choice(formats or FORMATS),
+        default="table",
+        show_default=True,
+        help="How to print.",
     )
 
 

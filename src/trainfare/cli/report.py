@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 import msgspec
+from rich.text import Text
 
 from trainfare.cli import options, published, terminal
 from trainfare.config import Config, Source, load
 from trainfare.errors import TrainfareError
-from trainfare.report import cost, keys, render
 from trainfare.period import Month
+from trainfare.report import cost, keys, render
 from trainfare.report.opened import Opened, open_books
 from trainfare.tables import BASES
 
@@ -20,14 +21,24 @@ from trainfare.tables import BASES
 @click.argument("bills", nargs=-1, metavar="[BILL]...")
 @click.option("--jobs", multiple=True, help="A job log: ours, or sacct output. May be given again.")
 @click.option("--machines", multiple=True, help="A list of machines. May be given again.")
-@click.option("--config", "config_path", type=click.Path(path_type=Path), help="Rules and settings, without a workspace.")
+@click.option(
+    "--config", "config_path", type=click.Path(path_type=Path), help="Rules and settings, without a workspace."
+)
 @click.option("--zone", help="Time zone of job logs that name none, such as Europe/Berlin.")
 @options.workspace_option
 @options.month_option
-@click.option("--by", multiple=True, help="Group by up to three: job, team, project, machine, day, a label ...  [default: team]")
+@click.option(
+    "--by", multiple=True, help="Group by up to three: job, team, project, machine, day, a label ...  [default: team]"
+)
 @click.option("--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost.")
 @click.option("--per", type=click.Choice(tuple(cost.PRICED)), default="wall", show_default=True, help="Which hours.")
-@click.option("--scope", type=click.Choice(cost.SCOPES), default="full", show_default=True, help="infra leaves out licences and labour.")
+@click.option(
+    "--scope",
+    type=click.Choice(cost.SCOPES),
+    default="full",
+    show_default=True,
+    help="infra leaves out licences and labour.",
+)
 @click.option("--currency", help="Which currency, where the bill has several.")
 @options.format_option()
 def report(
@@ -60,7 +71,11 @@ def report(
             config = options.settings_of(workspace)
             opened = published.open_book(stack, config, workspace, wanted)
         question = cost.Question(
-            keys.parse(list(by) or ["team"], opened.engine), basis, per, scope, opened.currency(currency or config.currency)
+            keys.parse(list(by) or ["team"], opened.engine),
+            basis,
+            per,
+            scope,
+            opened.currency(currency, config.currency),
         )
         show(cost.report(opened, question), format_)
 
@@ -74,6 +89,7 @@ def show(answer: cost.Report, format_: str) -> None:
     elif format_ == "md":
         print(render.as_markdown(answer), end="")
     else:
+        terminal.show(Text(render.headline(answer), style="bold"))
         terminal.show(render.as_table(answer, terminal.width()))
         terminal.show(render.tie(answer))
         for line in render.notes(answer):

@@ -16,7 +16,7 @@ def rules() -> None:
 
 @rules.command()
 @options.workspace_option
-@options.month_option
+@click.option("--month", metavar="YYYY-MM", help="The month.  [default: the newest on the bill]")
 @options.format_option()
 def test(workspace: Path, month: str | None, format_: str) -> None:
     """What each rule takes of the month's charges, with the settings as they are now. Publishes nothing."""
@@ -26,7 +26,7 @@ def test(workspace: Path, month: str | None, format_: str) -> None:
         config = options.settings_of(workspace)
         engine = stack.enter_context(pipeline.fresh_engine())
         with terminal.progress() as told:
-            tested, found = pipeline.test_rules(config, engine, options.as_month(month), told)
+            tested, found = pipeline.try_rules(config, engine, options.as_month(month), told)
     columns = ["rule", "kinds", "lines", "effective", "billed", "currency", "goes_to"]
     if format_ == "json":
         print(records.as_json("rules", found, month=str(tested)))

@@ -24,20 +24,22 @@ def init(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise TrainfareError(str(path), f"cannot be written ({error.strerror})", "Name a folder you may write to.") from None
+        raise TrainfareError(
+            str(path), f"cannot be written ({error.strerror})", "Name a folder you may write to."
+        ) from None
     terminal.talk(f"Made {path}. Name your bill and job log there, then run: trainfare build")
 
 
 @click.command()
 @options.workspace_option
-@options.month_option
+@click.option("--month", metavar="YYYY-MM", help="Only this month.  [default: every open month]")
 def build(workspace: Path, month: str | None) -> None:
     """Read the sources and publish a new version of each open month that changed."""
     from trainfare import pipeline
 
     config = options.settings_of(workspace)
     if not config.source:
-        do = "Add [[source]] path = \"bills/*.csv\" for the bill, and one for the job log."
+        do = 'Add [[source]] path = "bills/*.csv" for the bill, and one for the job log.'
         raise TrainfareError(str(workspace / FILE_NAME), "no source is named", do)
     only = options.as_month(month)
     started = time.monotonic()
@@ -49,7 +51,9 @@ def build(workspace: Path, month: str | None) -> None:
             terminal.talk(_told(one, time.monotonic() - started))
         for closed in store.catalog.months():
             if closing := store.catalog.closing(closed):
-                terminal.talk(f"{closed}  closed with version {closing.version}; what came later is in the next open month")
+                terminal.talk(
+                    f"{closed}  closed with version {closing.version}; what came later is in the next open month"
+                )
         if built:
             terminal.talk(f"next: trainfare report --month {built[-1].book.month}")
 

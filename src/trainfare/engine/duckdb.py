@@ -10,11 +10,15 @@ Every function whose spelling differs between engines is a macro here, named for
 - `epoch_second(time)`: whole seconds since 1970.
 - `per_hour(money, micros)`: money per hour, to 10^-6, rounded half away from zero; micros are millionths of a second
   (of wall time, or of GPU time). No time, no rate.
+- `heaviness(weight, piece)`: one number that is larger for more weight and, of equal weights, for a smaller number of
+  the piece (below 2^47); `piece_of` takes the piece out again.
 - `billing_month(start, end)`: the month that has the middle of a span, so that a zone's shift does not move it.
 - `period_key(start, end)`: a span's start and length in one number.
 """
 
+import glob
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -44,6 +48,8 @@ CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT)
 CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(CAST(
   CASE WHEN money < 0 THEN -((-in_units(money) * 7200 + micros) // (2 * micros))
   ELSE (in_units(money) * 7200 + micros) // (2 * micros) END AS DECIMAL(38,0)) * 0.000001 AS DECIMAL(38,6)) END;
+CREATE MACRO heaviness(weight, piece) AS CAST(weight AS HUGEINT) * 140737488355328 + (140737488355327 - piece);
+CREATE MACRO piece_of(heaviness) AS CAST(140737488355327 - heaviness % 140737488355328 AS BIGINT);
 CREATE MACRO billing_month(starts, ends) AS
   CAST(date_trunc('month', make_timestamp((epoch_us(starts) + epoch_us(ends)) // 2)) AS DATE);
 CREATE MACRO period_key(starts, ends) AS
@@ -61,9 +67,16 @@ class DuckDB:
         self.connection.execute("SET TimeZone = 'UTC'")
         if spill:
             self.connection.execute(f"SET temp_directory = {quoted(spill)}")
-        if memory_limit := memory_limit or os.environ.get("TRAINFARE_MEMORY_LIMIT"):
-            self.connection.execute(f"SET memory_limit = {quoted(memory_limit)}")
+        self._limit_memory(memory_limit or os.environ.get("TRAINFARE_MEMORY_LIMIT"))
         self.connection.execute(_MACROS)
+
+    def _limit_memory(self, limit: str | None) -> None:
+        try:
+            if limit:
+                self.connection.execute(f"SET memory_limit = {quoted(limit)}")
+        except duckdb.Error:
+            do = "Write a size such as 4GB, or leave it out."
+            raise TrainfareError("TRAINFARE_MEMORY_LIMIT", f"'{limit}' is not a size", do) from None
 
     def close(self) -> None:
         self.connection.close()
@@ -101,8 +114,11 @@ class DuckDB:
         self.run(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {select}')
 
     def drop(self, *names: str) -> None:
+        """Take tables and views away, if they are there."""
         for name in names:
-            self.run(f'DROP TABLE IF EXISTS "{name}"')
+            found = self.rows(f"SELECT table_type FROM information_schema.tables WHERE table_name = {quoted(name)}")
+            for (kind,) in found:
+                self.run(f'DROP {"VIEW" if kind == "VIEW" else "TABLE"} "{name}"')
 
     def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
         """Run `name`.sql of `package` and keep its answer as table `into`."""
@@ -119,7 +135,12 @@ class DuckDB:
     def write_parquet(self, select: str, path: Path) -> None:
         """Write what `select` gives to a new Parquet file that is on disk when this returns."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.run(f"COPY ({select}) TO {quoted(path)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        # Rows have no order of their own; not keeping one lets all threads write.
+        self.run("SET preserve_insertion_order = false")
+        try:
+            self.run(f"COPY ({select}) TO {quoted(path)} (FORMAT parquet, COMPRESSION snappy)")
+        finally:
+            self.run("SET preserve_insertion_order = true")
         with path.open("rb") as written:
             os.fsync(written.fileno())
 
@@ -132,20 +153,43 @@ def step_text(package: str, name: str, fragments: Mapping[str, str] | None = Non
     return text
 
 
+def parquet(*paths: Path) -> str:
+    """Parquet files as a FROM item: exactly these, whatever marks their names have, and only the columns they hold."""
+    listed = ", ".join(quoted(glob.escape(str(path))) for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning = false)"
+
+
 def quoted(value: object) -> str:
     """A value as an SQL string literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
+_FULL = ("No space left on device", "Disk quota exceeded")
+_UNUSABLE = ("Permission denied", "Read-only file system", "Not a directory", "Is a directory", "File too large")
+_DAMAGED = ("No magic bytes found", "too small to be a Parquet file")
+_MISSING = ("No files found that match", "No such file or directory")
+
+
 def _told(error: duckdb.Error) -> Exception:
     """Name the faults of the surroundings; anything else is ours, and stays as it is."""
     text = str(error)
-    if "No space left on device" in text:
-        return TrainfareError("", "the disk is full", "Free some space and run the command again; nothing was published.")
-    if "Permission denied" in text:
-        return TrainfareError("", text.splitlines()[0], "Give this user the right to write there, or use another folder.")
+    found = re.search(r"""(?:file|pattern) \\?["']([^"'\\]+)""", text, re.IGNORECASE)
+    where = found[1] if found else ""
+    if any(sign in text for sign in _FULL):
+        do = "Free some space and run the command again; what was published stands."
+        return TrainfareError(where, "the disk is full", do)
+    if "max_temp_directory_size" in text:
+        do = "Free some space there, or name another folder with TMPDIR."
+        return TrainfareError("TMPDIR", "the disk has no room for what does not fit into memory", do)
     if isinstance(error, duckdb.OutOfMemoryException):
-        return TrainfareError(
-            "", "the build ran out of memory", "Set TRAINFARE_MEMORY_LIMIT lower than the machine's memory, so that it spills to disk."
-        )
+        do = "Give it more with TRAINFARE_MEMORY_LIMIT, or a machine with more memory."
+        return TrainfareError("", "the build ran out of memory", do)
+    for reason in _UNUSABLE:
+        if reason in text:
+            return TrainfareError(where, reason.lower(), "Use a folder and files that this user may read and write.")
+    do = "Restore it from a backup: files that were taken in must not be moved or changed by hand."
+    if any(sign in text for sign in _DAMAGED):
+        return TrainfareError(where, "the file is damaged", do)
+    if any(sign in text for sign in _MISSING):
+        return TrainfareError(where, "there is no such file", do)
     return error

@@ -8,7 +8,16 @@ from trainfare.metrics import findings
 from trainfare.period import Month
 
 PACKAGE = "trainfare.metrics"
-TABLES = ("shares", "book_attempts", "book_placements", "book_machines", "bill_totals", "findings", "rules_in_force", "settings")
+TABLES = (
+    "shares",
+    "book_attempts",
+    "book_placements",
+    "book_machines",
+    "bill_totals",
+    "findings",
+    "rules_in_force",
+    "settings",
+)
 
 
 def run(engine: DuckDB, month: Month) -> datetime | None:
@@ -48,15 +57,14 @@ def complete_through(engine: DuckDB, month: Month) -> datetime | None:
 def _coverage(engine: DuckDB) -> str:
     """For each way of weighing that takes compute charges, the placements within its targets."""
     selects = [
-        "SELECT p.attempt_key, p.machine_id, p.starts, p.ends, t.first_second, t.last_second "
-        "FROM placements p JOIN targets t ON t.machine = p.machine WHERE t.machine IS NOT NULL"
+        "SELECT p.holding, t.first_second, t.last_second FROM placements p JOIN targets t ON t.machine = p.machine"
     ]
     wide = engine.rows(
         "SELECT DISTINCT k.weighing, r.among FROM routed_kinds k JOIN rules_in_force r ON r.rule = k.rule "
         "WHERE k.weighing IS NOT NULL AND r.among <> 'machine' AND k.category IN ('compute', 'platform')"
     )
     selects += [
-        "SELECT p.attempt_key, p.machine_id, p.starts, p.ends, t.first_second, t.last_second FROM placements p "
+        "SELECT p.holding, t.first_second, t.last_second FROM placements p "
         "JOIN attempts a ON a.attempt_key = p.attempt_key LEFT JOIN machines m ON m.machine = p.machine "
         f"JOIN targets t ON t.weighing = {weighing} AND t.scope = {account.payer_scope(among)}"
         for weighing, among in wide

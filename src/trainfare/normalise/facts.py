@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.tables import CHARGES, MACHINES, PLACEMENTS
@@ -56,14 +56,16 @@ def held(engine: DuckDB, jobs: Iterable[str], machines: Iterable[str]) -> None:
     for name, table, selects in (("placement_rows", PLACEMENTS, jobs), ("machine_rows", MACHINES, machines)):
         empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
         engine.view(name, " UNION ALL ".join([*selects] or [empty]))
-    for step in ("resources", "machine_names", "machines", "attempts", "placements"):
+    for step in ("resources", "machine_names", "machines", "attempts", "holdings", "placements"):
         engine.step(PACKAGE, step, step)
 
 
 def _instance_types(engine: DuckDB) -> None:
     text = resources.files(PACKAGE).joinpath("instance_types.csv").read_text(encoding="utf-8")
     _, *rows = csv.reader(text.splitlines())
-    columns = "instance_type VARCHAR, gpus DECIMAL(18,6), gpu_model VARCHAR, cpus DECIMAL(18,3), memory_gb DECIMAL(18,3)"
+    columns = (
+        "instance_type VARCHAR, gpus DECIMAL(18,6), gpu_model VARCHAR, cpus DECIMAL(18,3), memory_gb DECIMAL(18,3)"
+    )
     engine.values("instance_types", columns, rows)
 
 
@@ -86,14 +88,20 @@ def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> l
     first_day = f"DATE '{month}-01'"
     bills = {file.number for file in delivered if file.kind == "bill"}
     if len(bills) > 1:
-        found = engine.rows(f"SELECT DISTINCT delivery FROM charges WHERE billing_month(billing_start, billing_end) = {first_day}")
+        found = engine.rows(
+            f"SELECT DISTINCT delivery FROM charges WHERE billing_month(billing_start, billing_end) = {first_day}"
+        )
         bills = {number for (number,) in found}
     first, last = engine.row(f"SELECT min(first_start), max(last_end) FROM charge_kinds WHERE month = {first_day}")
-    return [file for file in delivered if file.number in bills or file.kind != "bill" and _speaks_of(engine, file, first, last)]
+    return [
+        file
+        for file in delivered
+        if file.number in bills or (file.kind != "bill" and _speaks_of(engine, file, first, last))
+    ]
 
 
 def _speaks_of(engine: DuckDB, file: Numbered, first: object, last: object) -> bool:
     if file.kind != "jobs":
         return True
     during = f"started < TIMESTAMP '{last}' AND coalesce(ended, started) >= TIMESTAMP '{first}' OR ended IS NULL"
-    return bool(engine.row(f"SELECT EXISTS (SELECT 1 FROM read_parquet({quoted(file.archive)}) WHERE {during})")[0])
+    return bool(engine.row(f"SELECT EXISTS (SELECT 1 FROM {parquet(file.archive)} WHERE {during})")[0])

@@ -21,7 +21,11 @@ def select(month: str, version: int) -> str:
 
 def write(engine: DuckDB, select_: str, path: Path) -> int:
     """Write what `select_` gives as CSV or Parquet, by the name's ending; returns the rows. A failed write leaves no file."""
-    options = {".csv": "FORMAT csv, HEADER true", ".gz": "FORMAT csv, HEADER true, COMPRESSION gzip", ".parquet": "FORMAT parquet, COMPRESSION zstd"}
+    options = {
+        ".csv": "FORMAT csv, HEADER true",
+        ".gz": "FORMAT csv, HEADER true, COMPRESSION gzip",
+        ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    }
     if path.suffix not in options:
         raise TrainfareError(str(path), "its ending tells no format", "End the name in .csv, .csv.gz or .parquet.")
     draft = path.with_name(f".{path.name}.draft")

@@ -134,11 +134,17 @@ def _rows(engine: DuckDB, question: Question, by: list[str]) -> list[Row]:
         "either": "".join(f", coalesce(c.{n}, h.{n}) AS {n}" if n in held else f", c.{n} AS {n}" for n in names),
         "spans": "days" if any(key in keys.OF_TIME for key in by) else "whole",
         "priced": PRICED[question.per],
-        "order": ", ".join(["cost DESC NULLS LAST", *(f"{name} NULLS LAST" for name in names)]),
+        "order": ", ".join(_order(by, names)),
         "joined": "FULL" if len(held) == len(names) else "LEFT",
     }
     found = engine.records(step_text(PACKAGE, "cost", fragments))
     return [_row(record, by) for record in found]
+
+
+def _order(by: list[str], names: list[str]) -> list[str]:
+    """Dearest first; but days and months come in their order."""
+    in_order = [f"{name} NULLS LAST" for name in names]
+    return in_order if by and by[0] in keys.OF_TIME else ["cost DESC NULLS LAST", *in_order]
 
 
 def _row(record: dict[str, Any], by: list[str]) -> Row:

@@ -19,7 +19,8 @@ whole AS (
 ),
 days AS (
   SELECT * REPLACE (greatest(starts, number * 86400) AS starts, least(ends, number * 86400 + 86400) AS ends,
-    greatest(billed_starts, number * 86400) AS billed_starts, least(billed_ends, number * 86400 + 86400) AS billed_ends),
+    CASE WHEN billed_starts IS NOT NULL THEN greatest(billed_starts, number * 86400) END AS billed_starts,
+    CASE WHEN billed_ends IS NOT NULL THEN least(billed_ends, number * 86400 + 86400) END AS billed_ends),
     DATE '1970-01-01' + CAST(number AS INTEGER) AS day
   FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS number FROM book_placements)
 ),

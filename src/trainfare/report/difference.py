@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.store.records import BookFiles
 
 
 def difference(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> list[dict[str, Any]]:
     """The payers, rules and reasons whose money differs, largest change first. Adds up to the change of the total."""
-    sides = [f"SELECT *, {sign} AS side FROM read_parquet({quoted(book.files['shares'])})" for book, sign in ((old, 0), (new, 1))]
+    sides = [f"SELECT *, {sign} AS side FROM {parquet(book.files['shares'])}" for book, sign in ((old, 0), (new, 1))]
     return engine.records(
         "SELECT payer, rule, reason, currency, "
         f"coalesce(sum({basis}) FILTER (side = 0), 0) AS before, coalesce(sum({basis}) FILTER (side = 1), 0) AS after, "
@@ -20,7 +20,9 @@ def difference(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> li
 
 def causes(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> list[dict[str, Any]]:
     """What the bill itself says differently: per source and rule, the charges before and after."""
-    sides = [f"SELECT *, {sign} AS side FROM read_parquet({quoted(book.files['bill_totals'])})" for book, sign in ((old, 0), (new, 1))]
+    sides = [
+        f"SELECT *, {sign} AS side FROM {parquet(book.files['bill_totals'])}" for book, sign in ((old, 0), (new, 1))
+    ]
     return engine.records(
         "SELECT source, category, rule, currency, "
         f"coalesce(sum({basis}) FILTER (side = 0), 0) AS before, coalesce(sum({basis}) FILTER (side = 1), 0) AS after, "

@@ -27,7 +27,8 @@ def require_job(engine: DuckDB, job_id: str, currency: str) -> None:
     if engine.row(f"SELECT count(*) FROM attempts WHERE job_id = {quoted(job_id)}")[0]:
         return
     near = engine.rows(
-        f"SELECT job_id FROM (SELECT DISTINCT job_id FROM attempts) ORDER BY jaro_winkler_similarity(job_id, {quoted(job_id)}) DESC, job_id LIMIT 3"
+        "SELECT job_id FROM (SELECT DISTINCT job_id FROM attempts) "
+        f"ORDER BY jaro_winkler_similarity(job_id, {quoted(job_id)}) DESC, job_id LIMIT 3"
     )
     do = f"Did you mean {', '.join(name for (name,) in near)}?" if near else "List them with: trainfare report --by job"
     raise TrainfareError("explain", f"there is no job '{job_id}' in this book", do)
@@ -58,7 +59,8 @@ def explanation(engine: DuckDB, job_id: str, basis: str, currency: str, booked: 
     )
     rules = engine.records(
         f"SELECT rule, among, weighed_by, category, count(*) AS pots, sum(part) AS cost FROM ("
-        f"SELECT rule, among, weighed_by, category, sum({basis}) AS part FROM job_lines {where} GROUP BY rule, among, weighed_by, category, scope, period_start, period_end "
+        f"SELECT rule, among, weighed_by, category, sum({basis}) AS part FROM job_lines {where} "
+        "GROUP BY rule, among, weighed_by, category, scope, period_start, period_end "
         f"UNION ALL SELECT rule, among, weighed_by, category, {basis} FROM job_spend {where}) "
         "GROUP BY rule, among, weighed_by, category ORDER BY abs(sum(part)) DESC, rule, category"
     )

@@ -17,7 +17,7 @@ RENAMED = {"ServiceProviderName": "ProviderName", "HostProviderName": "Publisher
 OURS = {
     "AllocatedMethodId": "CASE WHEN p.parts > 1 THEN 'trainfare/' || p.rule || '/' || p.weighed_by END",
     "AllocatedMethodDetails": (
-        "CASE WHEN p.parts > 1 THEN '{\"Elements\":[{\"AllocatedRatio\":' || CAST(as_money(p.ratio) AS VARCHAR) "
+        'CASE WHEN p.parts > 1 THEN \'{"Elements":[{"AllocatedRatio":\' || CAST(as_money(p.ratio) AS VARCHAR) '
         "|| ',\"UsageUnit\":\"' || p.weighed_by || '\",\"UsageQuantity\":' || CAST(p.weight AS VARCHAR) || '}]}' END"
     ),
     "AllocatedResourceId": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN p.payer END",
@@ -56,7 +56,7 @@ def select(origin: str, columns: Mapping[str, str], delivery: int, sign: int = 1
         if new.lower() not in known and old.lower() in known:
             told.append(f"b.{_quoted(known[old.lower()])} AS {_quoted(new)}")
     told += [f"{sql} AS {_quoted(name)}" for name, sql in OURS.items()]
-    told += ["f.path AS \"x_SourceFile\"", "p.line + f.header_lines AS \"x_SourceLine\""]
+    told += ['f.path AS "x_SourceFile"', 'p.line + f.header_lines AS "x_SourceLine"']
     return (
         f"SELECT {', '.join(told)} FROM allocations p JOIN ({origin}) b ON b.line = p.line "
         "JOIN delivered_files f ON f.delivery = p.delivery "

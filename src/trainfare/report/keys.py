@@ -6,7 +6,13 @@ from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import TrainfareError
 from trainfare.tables import LABELS
 
-SPELLINGS = {"cost_centre": "cost_center", "jobs": "job", "attempts": "attempt", "machine_id": "machine", "job_id": "job"}
+SPELLINGS = {
+    "cost_centre": "cost_center",
+    "jobs": "job",
+    "attempts": "attempt",
+    "machine_id": "machine",
+    "job_id": "job",
+}
 OF_JOB = ("job", "attempt", "state", *LABELS)
 OF_MACHINE = ("machine", "pool", "cluster", "region", "gpu_model")
 OF_TIME = ("day", "month")
@@ -16,7 +22,9 @@ MOST = 3
 
 def parse(asked: list[str], engine: DuckDB) -> list[str]:
     """The keys to group by, at most three; one that neither we nor the job log knows is refused."""
-    keys = [SPELLINGS.get(key.replace("-", "_"), key.replace("-", "_")) for text in asked for key in text.split(",") if key]
+    keys = [
+        SPELLINGS.get(key.replace("-", "_"), key.replace("-", "_")) for text in asked for key in text.split(",") if key
+    ]
     if len(keys) > MOST:
         raise TrainfareError("--by", f"{len(keys)} keys", f"Group by at most {MOST} at once.")
     if len(set(keys)) < len(keys):
@@ -29,7 +37,9 @@ def parse(asked: list[str], engine: DuckDB) -> list[str]:
 
 
 def _label(key: str, engine: DuckDB, known: tuple[str, ...]) -> str:
-    found = engine.rows("SELECT DISTINCT unnest(json_keys(labels)) AS k FROM attempts WHERE labels IS NOT NULL ORDER BY k")
+    found = engine.rows(
+        "SELECT DISTINCT unnest(json_keys(labels)) AS k FROM attempts WHERE labels IS NOT NULL ORDER BY k"
+    )
     labels = [name for (name,) in found]
     if key in labels:
         return f"label:{key}"
@@ -49,7 +59,9 @@ def of_share(key: str) -> str:
         return f"CASE WHEN s.payer_kind = 'label' AND s.payer LIKE '{key}:%' THEN substr(s.payer, {len(key) + 2}) ELSE a.{key} END"
     if key in ("day", *OF_CHARGE):
         return f"s.{key}"
-    return {"job": "s.job_id", "attempt": "CASE WHEN s.payer_kind = 'attempt' THEN s.payer END"}.get(key) or _shared(key, "s")
+    return {"job": "s.job_id", "attempt": "CASE WHEN s.payer_kind = 'attempt' THEN s.payer END"}.get(key) or _shared(
+        key, "s"
+    )
 
 
 def of_hold(key: str) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import TrainfareError
 from trainfare.store.records import BookFiles
 from trainfare.tables import LABELS
@@ -30,11 +30,13 @@ class Opened:
         told = [book.complete_through for book in self.books if book.complete_through]
         return max(told) if told else None
 
-    def currency(self, asked: str | None) -> str:
-        """The one currency to report in; with several on the bill the user has to choose."""
+    def currency(self, asked: str | None, usual: str | None = None) -> str:
+        """The one currency to report in; with several on the bill it is the usual one, or the user has to choose."""
         found = [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
         if asked and asked not in found:
             raise TrainfareError("--currency", f"nothing is billed in {asked}", f"The bill is in {', '.join(found)}.")
+        if not asked and usual in found:
+            return str(usual)
         if not asked and len(found) > 1:
             raise TrainfareError(
                 "bill",
@@ -48,18 +50,9 @@ def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
     """Make the tables of these books readable in `engine`."""
     ordered = tuple(sorted(books, key=lambda book: book.month))
     for name in ordered[0].files:
-        listed = ", ".join(quoted(book.files[name]) for book in ordered)
-        engine.view(name, f"SELECT * FROM read_parquet([{listed}])")
+        engine.view(name, f"SELECT * FROM {parquet(*(book.files[name] for book in ordered))}")
     labels = ", ".join(f"max({name}) AS {name}" for name in ("state", *LABELS, "labels"))
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"
     engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")
     engine.view("machines", "SELECT * FROM book_machines QUALIFY row_number() OVER (PARTITION BY resource_id) = 1")
     return Opened(engine, ordered)
-
-
-def close_books(engine: DuckDB) -> None:
-    """Take the views away, so that the same names can be used for tables of an account."""
-    for name in ("attempts", "machines", "shares", "findings", "bill_totals", "rules_in_force", "settings"):
-        engine.run(f'DROP VIEW IF EXISTS "{name}"')
-    for name in ("book_attempts", "book_placements", "book_machines"):
-        engine.run(f'DROP VIEW IF EXISTS "{name}"')

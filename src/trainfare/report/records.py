@@ -23,7 +23,11 @@ def plain(value: Any) -> Any:
 
 
 def as_json(name: str, records: Sequence[dict[str, Any]], **beside: Any) -> str:
-    told = {"schema_version": 1, **beside, name: [{key: plain(value) for key, value in record.items()} for record in records]}
+    told = {
+        "schema_version": 1,
+        **beside,
+        name: [{key: plain(value) for key, value in record.items()} for record in records],
+    }
     return json.dumps(told, indent=2)
 
 
@@ -38,10 +42,20 @@ def as_csv(records: Sequence[dict[str, Any]]) -> str:
 
 def as_table(title: str, records: Sequence[dict[str, Any]], columns: Sequence[str], most: int = 40) -> Table:
     """The first rows for a terminal; the last line says how many there are beside them."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, padding=(0, 1), pad_edge=False)
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=None,
+        padding=(0, 1),
+        pad_edge=False,
+    )
     for name in columns:
         numeric = any(isinstance(record[name], int | Decimal) for record in records)
-        table.add_column(name.replace("_", " "), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        table.add_column(
+            name.replace("_", " "), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+        )
     for record in records[:most]:
         table.add_row(*(_cell(record[name]) for name in columns))
     if len(records) > most:

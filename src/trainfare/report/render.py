@@ -16,6 +16,10 @@ SCHEMA_VERSION = 1
 HOUR = Decimal(3600)
 CENT = Decimal("0.01")
 NONE = "-"
+NOT_TOLD = "(none)"
+"""A group whose key is not known: a job without that label, or a payer that is no job."""
+FIGURES = 8
+"""Columns of a report that are figures; the ones before them are keys."""
 
 
 def exact(value: Decimal | None) -> str | None:
@@ -102,10 +106,20 @@ def as_csv(report: Report) -> str:
     writer.writerow(["payer", *names, *figures, "currency"])
     for row in report.rows:
         told = _row(row)
-        writer.writerow(["jobs", *(told[name] for name in names), *(told[name] for name in figures), report.question.currency])
-    for name, payer in (("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)):
-        writer.writerow([name, *("" for _ in names), exact(payer.cost), *("" for _ in figures[1:]), report.question.currency])
-    writer.writerow(["total", *("" for _ in names), exact(report.total), *("" for _ in figures[1:]), report.question.currency])
+        writer.writerow(
+            ["jobs", *(told[name] for name in names), *(told[name] for name in figures), report.question.currency]
+        )
+    for name, payer in (
+        ("__idle__", report.idle),
+        ("__unallocated__", report.unallocated),
+        ("__outside__", report.outside),
+    ):
+        writer.writerow(
+            [name, *("" for _ in names), exact(payer.cost), *("" for _ in figures[1:]), report.question.currency]
+        )
+    writer.writerow(
+        ["total", *("" for _ in names), exact(report.total), *("" for _ in figures[1:]), report.question.currency]
+    )
     return out.getvalue()
 
 
@@ -137,30 +151,39 @@ def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
     """Header, one line per group, and the closing lines that tie out to the bill."""
     names = list(report.overall.group) if not report.rows else list(report.rows[0].group)
     unit = "wall h" if report.question.per == "wall" else "GPU h"
-    header = [*names, "jobs", "wall h", "GPU h", "cost", f"per {unit}", "median", "p95"]
-    body = [[*(_cell(row.group[name]) for name in names), *_figures(row)] for row in report.rows] if names else []
+    header = [*names, "jobs", "wall h", "GPU h", "cost", "of all", f"per {unit}", "median", "p95"]
+    body = (
+        [[*(_cell(row.group[name]) for name in names), *_figures(row, report.total)] for row in report.rows]
+        if names
+        else []
+    )
     blank = [""] * (len(names) - 1)
     closing = []
     if not names:
-        closing.append(["jobs", *_figures(report.overall)])
+        closing.append(["jobs", *_figures(report.overall, report.total)])
     else:
-        closing.append(["all jobs", *blank, *_figures(report.overall)])
-    for name, payer in (("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)):
-        closing.append([name, *blank, "", "", "", money(payer.cost), _share(payer.cost, report.total), "", ""])
-    closing.append(["TOTAL", *blank, "", "", "", money(report.total), "", "", ""])
+        closing.append(["all jobs", *blank, *_figures(report.overall, report.total)])
+    for name, payer in (
+        ("__idle__", report.idle),
+        ("__unallocated__", report.unallocated),
+        ("__outside__", report.outside),
+    ):
+        closing.append([name, *blank, "", "", "", money(payer.cost), _share(payer.cost, report.total), "", "", ""])
+    closing.append(["TOTAL", *blank, "", "", "", money(report.total), _share(report.total, report.total), "", "", ""])
     return header if names else ["payer", *header], body, closing
 
 
 def _cell(value: Any) -> str:
-    return NONE if value is None else str(value)
+    return NOT_TOLD if value is None else str(value)
 
 
-def _figures(row: Row) -> list[str]:
+def _figures(row: Row, total: Decimal) -> list[str]:
     return [
         f"{row.jobs:,}" if row.jobs else NONE,
         time(row.wall_seconds),
         time(row.gpu_seconds),
         money(row.cost),
+        NONE if row.cost is None else _share(row.cost, total),
         money(row.rate),
         money(row.rate_median),
         money(row.rate_p95),
@@ -174,13 +197,18 @@ def _share(part: Decimal, whole: Decimal) -> str:
 def as_table(report: Report, width: int) -> Table:
     """The report for a terminal of this width; narrow ones do without the spread of job rates."""
     header, body, closing = lines(report)
-    texts = len(header) - 7
-    narrow = width < 100
-    table = Table(title=headline(report), title_justify="left", title_style="bold", header_style="bold", box=None, padding=(0, 1), pad_edge=False)
-    kept = [index for index in range(len(header)) if not (narrow and header[index] in ("median", "p95"))]
+    texts = len(header) - FIGURES
+    left_out = ("median", "p95", "of all") if width < 90 else ("median", "p95") if width < 100 else ()
+    table = Table(header_style="bold", box=None, padding=(0, 1), pad_edge=False)
+    kept = [index for index in range(len(header)) if header[index] not in left_out]
     for index in kept:
         numeric = index >= texts
-        table.add_column(header[index], justify="right" if numeric else "left", no_wrap=numeric, overflow="fold" if not numeric else "ellipsis")
+        table.add_column(
+            header[index],
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="fold" if not numeric else "ellipsis",
+        )
     for row in body:
         table.add_row(*(row[index] for index in kept))
     for number, row in enumerate(closing):
@@ -199,7 +227,7 @@ def tie(report: Report) -> str:
 
 def as_markdown(report: Report) -> str:
     header, body, closing = lines(report)
-    texts = len(header) - 7
+    texts = len(header) - FIGURES
     rule = ["---" if index < texts else "---:" for index in range(len(header))]
     rows = [header, rule, *body, *closing]
     escaped = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
@@ -209,10 +237,16 @@ def as_markdown(report: Report) -> str:
 def notes(report: Report) -> list[str]:
     """What a reader should know beside the figures: why money has no job, hours without a bill, what is wrong."""
     told = []
-    for name, payer in (("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)):
-        told += [f"  {name}: {money(cost)} {why}" for why, cost in payer.reasons[:4]]
+    for name, payer in (
+        ("__idle__", report.idle),
+        ("__unallocated__", report.unallocated),
+        ("__outside__", report.outside),
+    ):
+        told += [f"  {name}: {money(cost)} {why}" for why, cost in payer.reasons[:4] if cost]
     if report.overall.unbilled_wall_seconds:
-        told.append(f"  {time(report.overall.unbilled_wall_seconds)} wall-clock hours are not on the bill; rates leave them out.")
+        told.append(
+            f"  {time(report.overall.unbilled_wall_seconds)} wall-clock hours are not on the bill; rates leave them out."
+        )
     for finding in report.findings[:5]:
         stake = f" ({money(finding['at_stake'])} {finding['currency']} at stake)" if finding["at_stake"] else ""
         told.append(f"! {finding['code']} x{finding['rows']}: {finding['what']}{stake}")

@@ -222,7 +222,11 @@ RULES = (
     Rule("tagged", _is_tagged, _among_the_labelled),
     OVERHEADS,
     Rule("not training", _is_not_training, lambda held, period, scope: _alone(OUTSIDE, period, scope)),
-    Rule("everything else", lambda held, charge: (category_of(charge),), lambda held, period, scope: _alone(UNALLOCATED, period, scope)),
+    Rule(
+        "everything else",
+        lambda held, charge: (category_of(charge),),
+        lambda held, period, scope: _alone(UNALLOCATED, period, scope),
+    ),
 )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from trainfare.config import Config, Source
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.config import Config, Source, is_zone
+from trainfare.engine.duckdb import DuckDB, parquet, quoted
 from trainfare.errors import BadInputError, Faults, TrainfareError
 from trainfare.period import Month
 from trainfare.sources import recognise as formats
@@ -16,6 +16,8 @@ from trainfare.sources.bills import focus
 from trainfare.tables import BASES, CHARGES
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
+ADJUSTING = " adjusting "
+"""Stands between a source's name and a closed month, where charges of that month are booked later."""
 READER_VERSION = "1"
 """Part of a kept copy's identity; raise it when a reader starts to read the same file differently."""
 
@@ -23,13 +25,20 @@ READER_VERSION = "1"
 class Delivery(Protocol):
     """What a catalog knows of a delivery."""
 
-    id: int
-    source: str
-    path: str
-    format: str
-    content_sha256: str
-    settings_sha256: str
-    lines: int
+    @property
+    def id(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def content_sha256(self) -> str: ...
+    @property
+    def settings_sha256(self) -> str: ...
+    @property
+    def lines(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -48,13 +57,29 @@ class Delivered:
 
 
 def files_of(source: Source, folder: Path) -> list[Path]:
-    """The files a source names, in order; a name or pattern that fits nothing is refused."""
-    pattern = str(folder / source.path)
-    found = sorted(Path(name) for name in glob.glob(pattern, recursive=True) if Path(name).is_file())
+    """The files a source names, in order; a name or pattern that fits nothing is refused.
+
+    A file below the working folder is named from there, as a user would; so it is told in errors.
+    """
+    named = seen_from_here(folder / source.path)
+    if not is_zone(source.zone):
+        do = "Use an IANA name such as Europe/Berlin."
+        raise TrainfareError(f"zone of {named}", f"'{source.zone}' is not a time zone", do)
+    if named.exists() or not glob.has_magic(source.path):
+        return [named]
+    found = sorted(Path(name) for name in glob.glob(str(named), recursive=True) if Path(name).is_file())
     if not found:
-        do = "Check the path; it is relative to the folder of the settings file."
-        raise TrainfareError(source.path, "no file is there", do)
+        do = "Check the pattern; in settings it starts at the folder of the settings file."
+        raise TrainfareError(str(named), "no file fits this pattern", do)
     return found
+
+
+def seen_from_here(path: Path) -> Path:
+    """The path from the working folder, where it is below that."""
+    try:
+        return path.absolute().relative_to(Path.cwd())
+    except (ValueError, OSError):
+        return path
 
 
 def name_of(source: Source) -> str:
@@ -108,9 +133,7 @@ def _take(
     except TrainfareError as error:
         faults.add(error.where, error.what, error.do)
         return None
-    settings = hashlib.sha256(
-        f"{READER_VERSION}|{format_.NAME}|{source.zone}|{config.currency}".encode()
-    ).hexdigest()
+    settings = hashlib.sha256(f"{READER_VERSION}|{format_.NAME}|{source.zone}|{config.currency}".encode()).hexdigest()
     name = name_of(source)
     if (before := known(name, sha256, settings)) is not None:
         return before
@@ -145,20 +168,23 @@ def charge_selects(engine: DuckDB, config: Config, delivered: Iterable[Delivered
     ]
 
 
+def billed_months(engine: DuckDB, config: Config, bill: Delivered) -> set[Month]:
+    """The months an archived bill has charges of."""
+    (select,) = charge_selects(engine, config, [bill])
+    return {Month.of(day) for (day,) in engine.rows(f"SELECT DISTINCT {BILLING_MONTH} FROM ({select})")}
+
+
 def adjusting_selects(
-    engine: DuckDB, config: Config, delivered: Iterable[Delivered], closed: Iterable[Month], into: Month | None, sign: int
+    engine: DuckDB, config: Config, bills: Iterable[Delivered], closed: Month, into: Month, sign: int
 ) -> list[str]:
-    """The charges of closed months in these bills, to be booked in `into`; with sign -1 they are taken back."""
-    months = ", ".join(f"DATE '{month}-01'" for month in closed)
-    if into is None or not months:
-        return []
+    """The charges of a closed month in these bills, to be booked in `into`; with sign -1 they are taken back."""
     own = {"billing_start": f"TIMESTAMP '{into}-01'", "billing_end": f"TIMESTAMP '{into}-01'"}
     own |= {name: f"{sign} * {name}" for name in BASES}
-    own["source"] = f"source || ' adjusting ' || strftime({BILLING_MONTH}, '%Y-%m')"
+    own["source"] = f"source || {quoted(f'{ADJUSTING}{closed}')}"
     columns = ", ".join(f"{own.get(name, name)} AS {name}" for name in CHARGES.names)
     return [
-        f"SELECT {columns} FROM ({select}) WHERE {BILLING_MONTH} IN ({months})"
-        for select in charge_selects(engine, config, delivered)
+        f"SELECT {columns} FROM ({select}) WHERE {BILLING_MONTH} = DATE '{closed}-01'"
+        for select in charge_selects(engine, config, bills)
     ]
 
 
@@ -166,13 +192,21 @@ def from_catalog(row: Delivery, archive: Path) -> Delivered:
     """A delivery that the catalog has, as the readers know it."""
     kind = next(format_.KIND for format_ in formats.FORMATS if row.format == format_.NAME)
     return Delivered(
-        row.source, Path(row.path), row.format, kind, row.content_sha256, row.settings_sha256, archive, row.lines, row.id
+        row.source,
+        Path(row.path),
+        row.format,
+        kind,
+        row.content_sha256,
+        row.settings_sha256,
+        archive,
+        row.lines,
+        row.id,
     )
 
 
 def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:
     """The archived job logs or machine lists, each as a SELECT."""
-    return [f"SELECT * FROM read_parquet({quoted(file.archive)})" for file in delivered if file.kind == kind]
+    return [f"SELECT * FROM {parquet(file.archive)}" for file in delivered if file.kind == kind]
 
 
 def header_lines(file: Delivered) -> int:

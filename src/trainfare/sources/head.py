@@ -8,6 +8,8 @@ from pathlib import Path
 from trainfare.errors import TrainfareError
 
 HEAD_BYTES = 65536
+WHOLE_BYTES = 1 << 20
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Head:
     """The first 64 KiB, unpacked and decoded; empty for Parquet and for files that are not text."""
     parquet_columns: frozenset[str] = frozenset()
     """Column names in small letters, where it is Parquet."""
+    start: bytes = b""
+    """The first bytes, unpacked: what a file that is no text can be told by."""
 
     @property
     def first_line(self) -> str:
@@ -32,7 +36,7 @@ class Head:
 
 
 def look(path: Path) -> Head:
-    """Read the beginning of a file; a missing, unreadable or empty one is refused."""
+    """Read the beginning of a file; a missing, unreadable or empty one is refused, and text that is not UTF-8."""
     try:
         if path.is_dir():
             raise TrainfareError(str(path), "this is a folder", "Name a file, or a pattern such as bills/*.csv.")
@@ -42,14 +46,29 @@ def look(path: Path) -> Head:
         raise TrainfareError(str(path), "there is no such file", "Check the name and the folder.") from None
     except PermissionError:
         raise TrainfareError(str(path), "this file may not be read", "Give this user the right to read it.") from None
-    if not start:
-        raise TrainfareError(str(path), "the file is empty", "Export it again; even a month without lines has a header.")
+    except OSError as error:
+        raise TrainfareError(str(path), f"cannot be read ({error.strerror})", "Check the file and its disk.") from None
     packed = start[:2] == b"\x1f\x8b"
     if packed:
         start = _unpacked(path)
+    if not start.strip():
+        do = "Export it again; even a month without lines has a header."
+        raise TrainfareError(str(path), "the file is empty", do)
     if start[:4] == b"PAR1":
         return Head(path, is_parquet=True, is_gzip=packed, text="")
-    return Head(path, is_parquet=False, is_gzip=packed, text=_decoded(start))
+    return Head(path, is_parquet=False, is_gzip=packed, text=_decoded(path, start), start=start[:512])
+
+
+def require_whole(head: Head) -> None:
+    """Refuse a gzip file whose content does not fit its checksum, wherever it is damaged."""
+    if not head.is_gzip:
+        return
+    try:
+        with gzip.open(head.path, "rb") as opened:
+            while opened.read(WHOLE_BYTES):
+                pass
+    except (OSError, EOFError, zlib.error):
+        raise _damaged(head.path) from None
 
 
 def _unpacked(path: Path) -> bytes:
@@ -57,16 +76,29 @@ def _unpacked(path: Path) -> bytes:
         with gzip.open(path, "rb") as opened:
             return opened.read(HEAD_BYTES)
     except (OSError, EOFError, zlib.error):
-        raise TrainfareError(str(path), "the gzip file is damaged", "Export or copy it again.") from None
+        raise _damaged(path) from None
 
 
-def _decoded(start: bytes) -> str:
-    for encoding in ("utf-8-sig", "utf-16"):
-        if encoding == "utf-16" and start[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-            continue
-        try:
-            return start.decode(encoding)
-        except UnicodeDecodeError as error:
-            if error.start > len(start) - 4:
-                return start[: error.start].decode(encoding)
-    return ""
+def _damaged(path: Path) -> TrainfareError:
+    return TrainfareError(str(path), "the gzip file is damaged or cut off", "Export or copy it again.")
+
+
+def _decoded(path: Path, start: bytes) -> str:
+    """The text, or nothing where it is none. Text in another encoding is refused with the line that shows it."""
+    if start[:2] in UTF_16:
+        raise TrainfareError(str(path), "this is UTF-16 text", "Save or export it as UTF-8.")
+    try:
+        return start.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.start > len(start) - 4 and len(start) == HEAD_BYTES:
+            return start[: error.start].decode("utf-8-sig")
+        if _is_binary(start):
+            return ""
+        line = start.count(b"\n", 0, error.start) + 1
+        what = f"this is not UTF-8 text (byte 0x{start[error.start]:02X})"
+        raise TrainfareError(f"{path}:{line}", what, "Save or export it as UTF-8.") from None
+
+
+def _is_binary(start: bytes) -> bool:
+    """Text has tabs and line ends, but none of the other control characters."""
+    return any(byte < 32 and byte not in b"\t\n\r\f" for byte in start[:4096]) or start[:5] == b"%PDF-"

@@ -4,20 +4,34 @@ Text is cast, typed Parquet columns are taken as they are. Every value that cann
 with its line, and all of them are shown together.
 """
 
-import csv
-import io
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+import difflib
+import glob
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.errors import Faults
-from trainfare.sources.head import Head
+from trainfare.errors import Faults, TrainfareError
+from trainfare.sources import rows
+from trainfare.sources.head import Head, require_whole
+from trainfare.sources.rows import LISTED_PER_CHECK, bare, identifier
 
-LISTED_PER_CHECK = 25
+TEXT_TYPES = ("VARCHAR", "JSON")
+FLOATS = ("DOUBLE", "FLOAT")
+WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
+FIXED_POINT = re.compile(r"DECIMAL\(\d+,\d+\)")
+UNTYPED = '"NULL"'
+FIRST_YEAR, LAST_YEAR = 1970, 2199
+"""Times outside these years are slips: zero dates, milliseconds taken for seconds."""
+
+
+def as_numbered(numbers: Sequence[int]) -> Sequence[int]:
+    """Rows of a file that has no lines are told by their number."""
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -29,7 +43,10 @@ class Raw:
     path: Path
     columns: dict[str, tuple[str, str]]
     """Column name in small letters -> its name as written, its type."""
-    header_lines: int
+    header: str
+    """Where the column names stand."""
+    lines: Callable[[Sequence[int]], Sequence[int]] = as_numbered
+    """The lines of the file that rows stand on."""
 
     def has(self, name: str) -> bool:
         return name.lower() in self.columns
@@ -40,7 +57,7 @@ class Raw:
 
     def _at(self, name: str) -> tuple[str, str]:
         written, type_ = self.columns[name.lower()]
-        return '"' + written.replace('"', '""') + '"', type_
+        return identifier(written), type_
 
     def text(self, name: str | None) -> str:
         if name is None or not self.has(name):
@@ -53,7 +70,7 @@ class Raw:
         if not self.has(name):
             return f"CAST(NULL AS {type_})"
         column, held = self._at(name)
-        if held in ("DOUBLE", "FLOAT"):
+        if held in FLOATS:
             return f"TRY_CAST(CAST({column} AS VARCHAR) AS {type_})"
         return column if held == type_ else f"TRY_CAST({column} AS {type_})"
 
@@ -63,7 +80,8 @@ class Raw:
             return "CAST(NULL AS TIMESTAMP)"
         column, held = self._at(name)
         if held.startswith("TIMESTAMP WITH TIME ZONE"):
-            return f"CAST({column} AS TIMESTAMP)"
+            # A cast would go through the time zone library for every row; the instant is what we want.
+            return f"make_timestamp(epoch_us({column}))"
         if held.startswith("TIMESTAMP") or held == "DATE":
             return _local(f"CAST({column} AS TIMESTAMP)", zone)
         text = f"CAST({column} AS VARCHAR)"
@@ -79,112 +97,138 @@ class Raw:
         """Add a fault for each row where `bad` holds; `shown` is SQL for the text that says what is wrong."""
         select = f"SELECT line, {shown} FROM {self.relation} WHERE {bad}"
         found = self.engine.rows(f"{select} ORDER BY line LIMIT {LISTED_PER_CHECK}")
-        for line, what in found:
-            faults.add(f"{self.path}:{line + self.header_lines}", what, do)
+        places = self.lines([line for line, _ in found]) if found else ()
+        for place, (_, what) in zip(places, found, strict=True):
+            faults.add(f"{self.path}:{place}", what, do)
         if len(found) == LISTED_PER_CHECK:
             faults.unlisted += self.engine.row(f"SELECT count(*) FROM ({select})")[0] - LISTED_PER_CHECK
 
-    def check_readable(self, faults: Faults, name: str, read: str, kind: str, do: str) -> None:
-        """Every value of a text column must be readable as what it should be."""
-        if self.has(name) and self._at(name)[1] in ("VARCHAR", "JSON"):
-            column, _ = self._at(name)
-            shown = f"{quoted(self.columns[name.lower()][0] + ' ')} || '''' || {column} || ''' is not {kind}'"
-            self.check(faults, f"{column} IS NOT NULL AND ({read}) IS NULL", shown, do)
+    def check_number(self, faults: Faults, name: str, type_: str, kind: str, below: int, do: str) -> None:
+        """Every value of this column must be a number that fits `type_` and is smaller in size than `below`."""
+        if not self._can_be(faults, name, kind, do, FIXED_POINT):
+            return
+        column, held = self._at(name)
+        number = self.number(name, type_)
+        if held in FLOATS:
+            bad = f"NOT isfinite({column}) OR abs({column}) >= {below}"
+        elif held in TEXT_TYPES:
+            bad = f"{column} IS NOT NULL AND ({number} IS NULL OR {number} >= {below} OR {number} <= -{below})"
+        else:
+            bad = f"{column} >= {below} OR {column} <= -{below}"
+        if type_ == "INTEGER":
+            bad = f"({bad}) OR TRY_CAST({column} AS DECIMAL(18,6)) <> {number}"
+        size = f"abs(TRY_CAST({column} AS DOUBLE))"
+        is_large = f"isfinite({size}) AND {size} >= {below}"
+        told = f"CASE WHEN {is_large} THEN ' is too large' ELSE {quoted(f' is not {kind}')} END"
+        self.check(faults, bad, f"{self.shown(name)} || {told}", do)
+
+    def check_moment(self, faults: Faults, name: str, do: str, zone: str = "UTC", any_year: bool = False) -> None:
+        """Every value of this column must be a time and, unless `any_year`, one of our days."""
+        if not self._can_be(faults, name, "a time", do, re.compile("TIMESTAMP.*|DATE")):
+            return
+        column, held = self._at(name)
+        is_typed = held.startswith(("TIMESTAMP", "DATE"))
+        moment = column if is_typed else self.moment(name, zone)
+        beyond = f"{moment} < DATE '{FIRST_YEAR}-01-01' OR {moment} >= DATE '{LAST_YEAR + 1}-01-01'"
+        if any_year:
+            beyond = f"NOT isfinite({moment})"
+        bad = beyond if is_typed else f"{column} IS NOT NULL AND ({moment} IS NULL OR {beyond})"
+        outside = quoted(f" is outside the years {FIRST_YEAR} to {LAST_YEAR}")
+        told = f"CASE WHEN isfinite({moment}) THEN {outside} ELSE ' is not a time' END"
+        self.check(faults, bad, f"{self.shown(name)} || {told}", do)
 
     def check_present(self, faults: Faults, name: str, do: str) -> None:
-        column, _ = self._at(name)
-        self.check(faults, f"{column} IS NULL", quoted(f"{self.columns[name.lower()][0]} is empty"), do)
+        """Every row must have a value here."""
+        column, held = self._at(name)
+        bad = f"{column} IS NULL" + (f" OR trim({column}) = ''" if held == "VARCHAR" else "")
+        self.check(faults, bad, quoted(f"{self.columns[name.lower()][0]} is empty"), do)
+
+    def check_name(self, faults: Faults, name: str, do: str) -> None:
+        """Every row must have one value here, not a list of them."""
+        column, held = self._at(name)
+        if held.endswith(("]", ")")) and not FIXED_POINT.fullmatch(held):
+            self._wrong_type(faults, name, "a name", do)
+            return
+        self.check_present(faults, name, do)
+        if held == "VARCHAR":
+            nested = f"left({column}, 1) IN ('[', '{{') AND json_valid({column})"
+            self.check(faults, nested, f"{self.shown(name)} || ' is not a name'", do)
+
+    def shown(self, name: str) -> str:
+        """SQL for a column's name and value, short enough for a line."""
+        plain = f"regexp_replace({self.text(name)}, '[[:cntrl:]]', ' ', 'g')"
+        short = f"CASE WHEN length({plain}) > 50 THEN left({plain}, 50) || '...' ELSE {plain} END"
+        return f"{quoted(self.columns[name.lower()][0])} || ' ''' || {short} || ''''"
+
+    def _can_be(self, faults: Faults, name: str, kind: str, do: str, fitting: re.Pattern[str]) -> bool:
+        """Whether the file has this column, with values that can be looked at; a type that cannot be is a fault."""
+        if not self.has(name) or self._at(name)[1] == UNTYPED:
+            return False
+        held = self._at(name)[1]
+        if held in TEXT_TYPES or held in FLOATS or WHOLE.fullmatch(held) or fitting.fullmatch(held):
+            return True
+        self._wrong_type(faults, name, kind, do)
+        return False
+
+    def _wrong_type(self, faults: Faults, name: str, kind: str, do: str) -> None:
+        written, held = self.columns[name.lower()]
+        faults.add(self.header, f"column {written} has type {held}, which is not {kind}", do)
 
 
 def _local(moment: str, zone: str) -> str:
     return moment if zone == "UTC" else f"CAST(timezone({quoted(zone)}, {moment}) AS TIMESTAMP)"
 
 
-def header_names(head: Head) -> list[str]:
-    """The column names of a delimited text file, as written."""
-    return next(csv.reader(io.StringIO(head.first_line), delimiter=delimiter(head)), [])
-
-
-def delimiter(head: Head) -> str:
-    """What stands between the columns: the mark the header has most of."""
-    return max((",", ";", "\t"), key=lambda mark: (head.first_line.count(mark), mark == ","))
-
-
 def open_raw(engine: DuckDB, head: Head, into: str, faults: Faults) -> Raw | None:
     """Make `into` hold the file's rows with their lines; None if they cannot be had, and faults say why."""
-    try:
+    with told(head, faults):
+        require_whole(head)
         if head.is_parquet:
-            engine.view(into, parquet_rows(head.path))
-        elif head.is_json:
-            engine.table(into, f"SELECT row_number() OVER () AS line, * FROM {_json(head)}")
-        elif not _open_delimited(engine, head, into, faults):
-            return None
+            # A view may not take the name of a table, and the file before this one may have been text.
+            engine.view(f"{into}_parquet", parquet_rows(head.path))
+            return raw_of(engine, f"{into}_parquet", head.path)
+        if head.is_json:
+            return raw_of(engine, into, head.path) if rows.open_json(engine, head, into, faults) else None
+        if rows.open_delimited(engine, head, into, faults):
+            lines = rows.Lines(head, engine.row(f"SELECT count(*) FROM {identifier(into)}")[0])
+            return replace(raw_of(engine, into, head.path), header=f"{head.path}:1", lines=lines.of)
+    return None
+
+
+@contextmanager
+def told(head: Head, faults: Faults) -> Iterator[None]:
+    """Whatever the engine cannot read in this file is a fault of the file."""
+    try:
+        yield
+    except TrainfareError as error:
+        faults.add(error.where, error.what, error.do)
     except duckdb.Error as error:
         what = " ".join(str(error).split("\n")[0].split(": ", 1)[-1].split())
-        faults.add(str(head.path), f"cannot be read: {what}", "Export it again, or mend the place it names.")
-        return None
-    return raw_of(engine, into, head.path, 0 if head.is_parquet or head.is_json else 1)
+        faults.add(str(head.path), f"cannot be read: {what}", "Export or copy it again.")
 
 
-def raw_of(engine: DuckDB, relation: str, path: Path, header_lines: int) -> Raw:
-    columns = {
-        name.lower(): (name, type_) for name, type_ in engine.columns(f'"{relation}"').items() if name != "line"
-    }
-    return Raw(engine, f'"{relation}"', path, columns, header_lines)
+def raw_of(engine: DuckDB, relation: str, path: Path) -> Raw:
+    held = engine.columns(identifier(relation))
+    columns = {name.lower(): (name, type_) for name, type_ in held.items() if name != "line"}
+    return Raw(engine, identifier(relation), path, columns, str(path))
 
 
 def parquet_rows(path: Path) -> str:
     """A SELECT of a Parquet file's rows; `line` counts from 1. A file we archived has its own."""
     return (
         f"SELECT file_row_number + 1 AS line, * EXCLUDE (file_row_number) "
-        f"FROM read_parquet({quoted(path)}, file_row_number = true)"
+        f"FROM read_parquet({quoted(glob.escape(str(path)))}, file_row_number = true)"
     )
 
 
-def _json(head: Head) -> str:
-    shape = "array" if head.text.lstrip().startswith("[") else "newline_delimited"
-    packed = ", compression = 'gzip'" if head.is_gzip else ""
-    return f"read_json({quoted(head.path)}, format = '{shape}', records = true, sample_size = -1, convert_strings_to_integers = false{packed})"
-
-
-def _open_delimited(engine: DuckDB, head: Head, into: str, faults: Faults) -> bool:
-    names = header_names(head)
-    twice = [name for name, times in Counter(name.strip().lower() for name in names).items() if times > 1]
-    if twice or any(not name.strip() for name in names):
-        what = f"column {', '.join(twice)} stands there twice" if twice else "a column has no name"
-        faults.add(f"{head.path}:1", what, "Give every column its own name.")
-        return False
-    columns = ", ".join(f"{quoted(name.strip())}: 'VARCHAR'" for name in names)
-    packed = "'gzip'" if head.is_gzip else "'none'"
-    engine.run("SET preserve_insertion_order = true")
-    engine.table(
-        into,
-        f"SELECT row_number() OVER () AS line, * FROM read_csv({quoted(head.path)}, columns = {{{columns}}}, "
-        f"header = true, auto_detect = false, delim = {quoted(delimiter(head))}, quote = '\"', escape = '\"', "
-        f"nullstr = ['', 'NULL', 'null'], store_rejects = true, compression = {packed})",
-    )
-    rejected = engine.rows(
-        "SELECT line, error_message FROM reject_errors QUALIFY row_number() OVER (PARTITION BY line) = 1 "
-        f"ORDER BY line LIMIT {LISTED_PER_CHECK}"
-    )
-    for line, message in rejected:
-        faults.add(f"{head.path}:{line}", _plain(message), "Mend the line, or export the file again.")
-    engine.run("DELETE FROM reject_errors")
-    return not rejected
-
-
-def _plain(message: str) -> str:
-    """The reader's own words for a broken line, in ours."""
-    first = message.split("\n")[0]
-    if first.startswith("Expected Number of Columns"):
-        wanted, found = (part.split(":")[1].strip() for part in first.removesuffix(".").split(" Found"))
-        return f"{found} columns where the header has {wanted}"
-    return first[0].lower() + first[1:].rstrip(".")
-
-
-def require_columns(raw: Raw, names: Iterable[str], faults: Faults, do: str) -> bool:
-    """All missing columns are one fault."""
+def require_columns(raw: Raw, names: Iterable[str], known: Iterable[str], faults: Faults, do: str) -> bool:
+    """All missing columns are one fault; a column nobody knows whose name is near a missing one is pointed at."""
     missing = [name for name in names if not raw.has(name)]
     if missing:
-        faults.add(f"{raw.path}:1", f"no column {', '.join(missing)}", do)
+        familiar = {name.lower() for name in known}
+        strange = {bare(low): written for low, (written, _) in raw.columns.items() if low not in familiar}
+        near = {name: difflib.get_close_matches(bare(name), strange, 1, 0.85) for name in missing}
+        meant = [f"Is '{strange[found[0]]}' meant to be {name}? Rename it." for name, found in near.items() if found]
+        remedy = meant if len(meant) == len(missing) else [*meant, do]
+        faults.add(raw.header, f"no column {', '.join(missing)}", " ".join(remedy))
     return not missing

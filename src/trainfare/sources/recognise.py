@@ -4,32 +4,73 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from trainfare.engine.duckdb import DuckDB, quoted
+import duckdb
+
+from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import TrainfareError
 from trainfare.sources.bills import focus
 from trainfare.sources.head import Head, look
 from trainfare.sources.inventories import machines_file
+from trainfare.sources.raw import parquet_rows
+from trainfare.sources.rows import bare, header_names
 from trainfare.sources.schedulers import jobs_file, sacct, sacct_json
 
 FORMATS: tuple[ModuleType, ...] = (focus, sacct, sacct_json, jobs_file, machines_file)
+
+OTHER_FILES = (
+    (b"PK\x03\x04", "a zip file or an Excel workbook", "Unpack it; of a workbook, save the sheet as CSV (UTF-8)."),
+    (b"\xd0\xcf\x11\xe0", "an Excel workbook", "Save the sheet as CSV (UTF-8)."),
+    (b"%PDF-", "a PDF", "Export the data behind it."),
+    (b"(\xb5/\xfd", "packed with zstd", "Unpack it, or pack it with gzip."),
+    (b"BZh", "packed with bzip2", "Unpack it, or pack it with gzip."),
+    (b"\xfd7zXZ", "packed with xz", "Unpack it, or pack it with gzip."),
+)
+"""Files that we do not read, by how they start."""
+OTHER_BILLS = (
+    ({"lineitemunblendedcost"}, "an AWS Cost and Usage Report (CUR)", "In AWS Data Exports, export the FOCUS table."),
+    ({"costinbillingcurrency"}, "an Azure cost export", "In Azure, export 'Cost and usage details (FOCUS)'."),
+    ({"billingaccountid", "usagestarttime"}, "a Google Cloud billing export", "Export Google's FOCUS view instead."),
+)
+"""Bills that are not FOCUS, by the columns they have, and where the FOCUS one is to be had."""
 
 
 def recognise(engine: DuckDB, path: Path) -> tuple[ModuleType, Head]:
     """The format that reads this file; a file nobody recognises is refused with the list of what we read."""
     head = look(path)
     if head.is_parquet:
-        head = replace(head, parquet_columns=_parquet_columns(engine, path))
+        head = replace(head, parquet_columns=_parquet_columns(engine, head))
     for format_ in FORMATS:
         if format_.recognise(head):
             return format_, head
+    what, do = _known_otherwise(head)
     listed = "\n".join(f"    {format_.READS}" for format_ in FORMATS)
-    starts = head.first_line[:60] or ", ".join(sorted(head.parquet_columns))[:60] or "bytes that are no text"
-    raise TrainfareError(str(path), f"nobody here reads this file (it starts with: {starts})", f"We read:\n{listed}")
+    raise TrainfareError(str(path), what, f"{do}We read:\n{listed}")
 
 
-def _parquet_columns(engine: DuckDB, path: Path) -> frozenset[str]:
+def _known_otherwise(head: Head) -> tuple[str, str]:
+    """What a file is that nobody here reads, as far as we can tell, and how to get one that is read."""
+    for start, what, do in OTHER_FILES:
+        if head.start.startswith(start):
+            return f"nobody here reads this file: it is {what}", f"{do} "
+    if head.text.lstrip()[:9].lower().startswith(("<!doctype", "<html")):
+        return "nobody here reads this file: it is a web page", "Download it again: a login page may have been saved. "
+    names = {bare(name) for name in head.parquet_columns or header_names(head)}
+    for columns, what, do in OTHER_BILLS:
+        if columns <= names:
+            return f"this is {what}, not FOCUS", f"{do} "
+    text = head.text.strip().splitlines()[:1]
+    starts = "".join(text).strip() or ", ".join(sorted(head.parquet_columns)) or "bytes that are no text"
+    shown = "".join(char if char.isprintable() else "?" for char in starts[:60])
+    return f"nobody here reads this file (it {'has' if head.is_parquet else 'starts with'}: {shown})", ""
+
+
+def _parquet_columns(engine: DuckDB, head: Head) -> frozenset[str]:
+    if head.is_gzip:
+        do = "Unpack it with gunzip: Parquet is packed inside."
+        raise TrainfareError(str(head.path), "this is Parquet inside gzip", do)
     try:
-        names = engine.connection.execute(f"SELECT name FROM parquet_schema({quoted(path)})").fetchall()
-    except Exception:
-        raise TrainfareError(str(path), "the Parquet file is damaged", "Export or copy it again.") from None
-    return frozenset(str(name).lower() for (name,) in names)
+        found = engine.rows(f"DESCRIBE {parquet_rows(head.path)}")
+    except duckdb.Error:
+        do = "Export or copy it again."
+        raise TrainfareError(str(head.path), "the Parquet file is damaged or cut off", do) from None
+    return frozenset(str(name).lower() for name, *_ in found[1:])

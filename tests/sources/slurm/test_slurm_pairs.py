@@ -8,11 +8,14 @@ in the zone that the name ends with, as in `NAME@Europe_Berlin.txt`.
 import csv
 import gzip
 import json
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from trainfare import tables
 from trainfare.engine.duckdb import DuckDB
@@ -136,18 +139,21 @@ def test_windows_line_ends_change_nothing(tmp_path):
 
 @pytest.mark.parametrize("name", ["real-cluster.txt", "real-cluster.json"])
 def test_a_damaged_packed_file_is_a_fault(name, tmp_path):
-    whole = gzip.compress((FOLDER / name).read_bytes() * 200)
+    written = (FOLDER / name).read_bytes()
+    whole = gzip.compress(written * (4_000_000 // len(written)))
     (tmp_path / name).write_bytes(whole[: len(whole) // 2])
     _, faults = read(tmp_path / name)
     assert [fault.what for fault in faults.found] == ["the gzip file is damaged"]
 
 
 def test_text_that_is_not_utf_8_is_a_fault_with_its_line(tmp_path):
-    text = (FOLDER / "quotes-in-job-name.txt").read_text().replace("it's", "Größe")
-    (tmp_path / "sacct.txt").write_bytes(text.encode("latin-1"))
+    """Far into the file, where a look at its beginning does not see it."""
+    header, row, *_ = (FOLDER / "quotes-in-job-name.txt").read_text().splitlines()
+    lines = [header, *[row] * 1000, row.replace("alice", "Jürgen")]
+    (tmp_path / "sacct.txt").write_bytes("\n".join(lines).encode("latin-1"))
     _, faults = read(tmp_path / "sacct.txt")
     assert [(fault.where, fault.what) for fault in faults.found] == [
-        (f"{tmp_path / 'sacct.txt'}:3", "this is not UTF-8 text")
+        (f"{tmp_path / 'sacct.txt'}:1002", "this is not UTF-8 text")
     ]
 
 
@@ -169,6 +175,114 @@ def test_order_of_the_lines_does_not_matter(tmp_path):
     there = rows(read(tmp_path / "there.txt")[0], columns)
     assert len(there) == 11
     assert rows(read(tmp_path / "back.txt")[0], columns) == there
+
+
+NASTY = [
+    "",
+    " ",
+    "0",
+    "-1",
+    "x",
+    "'",
+    '"',
+    "{",
+    "99999999999999999999",
+    "é",
+    "None",
+    "Unknown",
+    "\x01\x02",
+    "|",
+    "a\nb",
+    "1e999",
+]
+NASTY += [
+    "0000-00-00T00:00:00",
+    "0001-01-01T00:00:00",
+    "9999-12-31T23:59:59",
+    "99999999999",
+    "2026-11-15T19:00:00+99:99",
+]
+NASTY += [
+    "gres/gpu=999999999999",
+    "mem=999999999999P",
+    "cpu=1e9",
+    "=",
+    "a=b;c",
+    ";",
+    ",,",
+    "n[1-2]",
+    "1_1",
+    "1+1",
+    "1.0",
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 13), st.sampled_from(NASTY)), min_size=1, max_size=12))
+def test_whatever_stands_in_a_cell_there_is_an_answer(spoiled):
+    """A row is placed or told about as a fault; no text in any column ends in a traceback."""
+    header, row, *_ = (FOLDER / "comment-labels.txt").read_text().splitlines()
+    lines = [header]
+    for place, text in spoiled:
+        cells = row.split("|")
+        cells[place] = text
+        lines.append("|".join(cells))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "sacct.txt").write_text("\n".join(lines))
+        read(Path(folder) / "sacct.txt", "Europe/Berlin")
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(NASTY),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "set",
+                    "number",
+                    "current",
+                    "start",
+                    "end",
+                    "job_id",
+                    "task_id",
+                    "allocated",
+                    "type",
+                    "name",
+                    "count",
+                    "job",
+                ]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["job_id", "array", "het", "state", "time", "nodes", "tres", "user", "comment"]),
+            json_values,
+        ),
+        max_size=8,
+    )
+)
+def test_whatever_stands_in_a_record_there_is_an_answer(spoiled):
+    """The same for JSON, where a value may also be of another kind."""
+    record = json.loads((FOLDER / "shape-of-23.11.json").read_text())["jobs"][0]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "sacct.json").write_text(
+            json.dumps({"jobs": [{**record, name: value} for name, value in spoiled]})
+        )
+        read(Path(folder) / "sacct.json", "UTC")
 
 
 def test_no_temporary_table_is_left_behind():

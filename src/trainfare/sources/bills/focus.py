@@ -11,13 +11,15 @@ Any column order; columns we do not know stay in the archived delivery. What bil
   charge period are needed, the rest is null where it is not there.
 """
 
+import re
 import shutil
 from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
 from trainfare.sources.head import Head
-from trainfare.sources.raw import Raw, header_names, open_raw, parquet_rows, raw_of, require_columns
+from trainfare.sources.raw import Raw, open_raw, parquet_rows, raw_of, require_columns, told
+from trainfare.sources.rows import bare, header_names
 from trainfare.tables import CHARGES, MONEY
 
 NAME = "focus"
@@ -57,22 +59,26 @@ TIMES = {
     "billing_end": "BillingPeriodEnd",
 }
 CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
+TOO_LARGE = 10**15
+"""No line of a bill is as large in any currency; with 10^11 lines below it a sum still fits."""
+TOO_LONG_YEARS = 17
+"""A charge's period must fit `period_key`: less than 2^29 seconds."""
+KEYED = re.compile(r'VARCHAR$|JSON$|"NULL"$|MAP\(|STRUCT\(')
 
 
 def recognise(head: Head) -> bool:
-    if head.is_parquet:
-        return bool({"billedcost", "effectivecost"} & head.parquet_columns)
-    names = {name.strip().lower() for name in header_names(head)}
-    return not head.is_json and bool({"billedcost", "effectivecost"} & names)
+    names = head.parquet_columns if head.is_parquet else [] if head.is_json else header_names(head)
+    return bool({"billedcost", "effectivecost"} & {bare(name) for name in names})
 
 
 def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faults: Faults) -> int:
-    """Check every line and keep the file as Parquet at `target`; returns the lines, or adds faults and keeps nothing."""
+    """Check every line and keep the file as Parquet at `target`; returns the lines, or adds faults, keeping nothing."""
     before = len(faults.found)
     raw = open_raw(engine, head, "delivered", faults)
     if raw is None:
         return 0
-    _check(raw, currency, faults)
+    with told(head, faults):
+        _check(raw, currency, faults)
     if len(faults.found) > before:
         return 0
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -81,14 +87,14 @@ def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faul
     else:
         engine.write_parquet(f"SELECT * EXCLUDE (line) FROM {raw.relation} ORDER BY line", target)
     lines: int = engine.row(f"SELECT count(*) FROM {raw.relation}")[0]
-    engine.run(f"DROP {'VIEW' if head.is_parquet else 'TABLE'} delivered")
+    engine.run(f"DROP {'VIEW' if head.is_parquet else 'TABLE'} {raw.relation}")
     return lines
 
 
 def charges(engine: DuckDB, archived: Path, delivery: int, source: str, currency: str | None) -> str:
     """A SELECT that gives the archived file as the columns of `tables.CHARGES`."""
     engine.view("archived", parquet_rows(archived))
-    raw = raw_of(engine, "archived", archived, 0)
+    raw = raw_of(engine, "archived", archived)
     engine.run("DROP VIEW archived")
     columns = {"delivery": f"CAST({delivery} AS INTEGER)", "line": "line", "source": quoted(source)}
     columns |= {name: raw.moment(given) for name, given in TIMES.items()}
@@ -101,9 +107,8 @@ def charges(engine: DuckDB, archived: Path, delivery: int, source: str, currency
     columns["tags"] = _tags(raw)
     columns["price_details"] = _json_text(raw, "SkuPriceDetails")
     columns["finer"] = " + ".join(_finer(raw, name) for name in AMOUNTS.values())
-    return (
-        "SELECT " + ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names) + f" FROM ({parquet_rows(archived)})"
-    )
+    select = ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names)
+    return f"SELECT {select} FROM ({parquet_rows(archived)})"
 
 
 def _either(raw: Raw, names: tuple[str, ...]) -> str:
@@ -139,35 +144,48 @@ def _finer(raw: Raw, name: str) -> str:
     if not raw.has(name):
         return "0"
     column, type_ = raw._at(name)
-    if type_.startswith("DECIMAL") and int(type_.rstrip(")").split(",")[1]) <= 12 or "INT" in type_:
+    if (type_.startswith("DECIMAL") and int(type_.rstrip(")").split(",")[1]) <= 12) or "INT" in type_:
         return "0"
     exact = f"TRY_CAST({f'CAST({column} AS VARCHAR)' if type_ != 'VARCHAR' else column} AS DECIMAL(38,18))"
     return f"CASE WHEN {exact} <> {raw.number(name, MONEY)} THEN 1 ELSE 0 END"
 
 
 def _check(raw: Raw, currency: str | None, faults: Faults) -> None:
-    if not require_columns(raw, NEEDED, faults, "Export the bill as FOCUS 1.0 or later, with all of its columns."):
+    known = (*NEEDED, *AMOUNTS.values(), *TIMES.values(), *(name for names in TEXTS.values() for name in names))
+    do = "Export the bill as FOCUS 1.0 or later, with all of its columns."
+    if not require_columns(raw, NEEDED, known, faults, do):
         return
     for name in AMOUNTS.values():
-        raw.check_readable(faults, name, raw.number(name, MONEY), "an amount", "Write it as digits with a point, such as -12.50.")
+        do = "Write it as digits with a point, such as -12.50."
+        raw.check_number(faults, name, MONEY, "an amount", TOO_LARGE, do)
     for name in TIMES.values():
-        raw.check_readable(faults, name, raw.moment(name), "a time", "Write it in UTC, as in 2026-10-01T00:00:00Z.")
+        raw.check_moment(faults, name, "Write it in UTC, as in 2026-10-01T00:00:00Z.")
     for name in NEEDED:
         raw.check_present(faults, name, "FOCUS demands a value on every line; export the bill again.")
-    if len(faults.found):
-        return
-    start, end = raw.moment("ChargePeriodStart"), raw.moment("ChargePeriodEnd")
-    shown = f"'the charge period ends (' || {end} || ') before it starts (' || {start} || ')'"
-    raw.check(faults, f"{end} < {start}", shown, "The end is exclusive and later than the start; export the bill again.")
+    _check_period(raw, "Charge", faults)
+    if raw.has("BillingPeriodStart") and raw.has("BillingPeriodEnd"):
+        _check_period(raw, "Billing", faults)
     _check_currency(raw, currency, faults)
     _check_words(raw, faults)
+
+
+def _check_period(raw: Raw, kind: str, faults: Faults) -> None:
+    start, end = (f"({raw.moment(f'{kind}Period{which}')})" for which in ("Start", "End"))
+    ends = f"'the {kind.lower()} period ends (' || {end} || ') before it starts (' || {start} || ')'"
+    lasts = f"'the {kind.lower()} period lasts more than {TOO_LONG_YEARS} years (' || {start} || ' to ' || {end} || ')'"
+    raw.check(
+        faults,
+        f"{end} < {start} OR {end} >= {start} + INTERVAL {TOO_LONG_YEARS} YEAR",
+        f"CASE WHEN {end} < {start} THEN {ends} ELSE {lasts} END",
+        "The end is exclusive and later than the start; export the bill again.",
+    )
 
 
 def _check_currency(raw: Raw, currency: str | None, faults: Faults) -> None:
     told = _currency(raw, currency)
     do = 'Export the BillingCurrency column, or set currency = "USD" (or yours) in the settings.'
     if not raw.has("BillingCurrency") and not currency:
-        faults.add(f"{raw.path}:1", "no column BillingCurrency, and no currency is set", do)
+        faults.add(raw.header, "no column BillingCurrency, and no currency is set", do)
         return
     raw.check(faults, f"{told} IS NULL", "'BillingCurrency is empty'", do)
     shown = f"'BillingCurrency ''' || {told} || ''' is not a currency code'"
@@ -176,15 +194,16 @@ def _check_currency(raw: Raw, currency: str | None, faults: Faults) -> None:
 
 def _check_words(raw: Raw, faults: Faults) -> None:
     if raw.has("ChargeCategory"):
-        column = raw.text("ChargeCategory")
         allowed = ", ".join(quoted(word) for word in CHARGE_CATEGORIES)
-        shown = f"'ChargeCategory ''' || {column} || ''' is not known'"
-        raw.check(faults, f"{column} NOT IN ({allowed})", shown, f"FOCUS has {', '.join(CHARGE_CATEGORIES)}.")
+        shown = f"{raw.shown('ChargeCategory')} || ' is not known'"
+        do = f"FOCUS has {', '.join(CHARGE_CATEGORIES)}."
+        raw.check(faults, f"{raw.text('ChargeCategory')} NOT IN ({allowed})", shown, do)
+    for name in ("Tags", "SkuPriceDetails"):
+        if raw.has(name) and not KEYED.match(raw._at(name)[1]):
+            held = raw._at(name)[1]
+            do = 'Write a flat JSON object such as {"team": "nlp"}, or a map.'
+            faults.add(raw.header, f"column {name} has type {held}, which has no keys", do)
     if raw.has("Tags") and raw._at("Tags")[1] == "VARCHAR":
         tags = _tags(raw)
-        raw.check(
-            faults,
-            f"{tags} IS NOT NULL AND NOT json_valid({tags})",
-            f"'Tags ' || left({tags}, 40) || ' is not JSON'",
-            'Write a flat object such as {"team": "nlp"}.',
-        )
+        bad = f"{tags} IS NOT NULL AND NOT json_valid({tags})"
+        raw.check(faults, bad, f"{raw.shown('Tags')} || ' is not JSON'", 'Write a flat object such as {"team": "nlp"}.')

@@ -9,7 +9,8 @@ from pathlib import Path
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
 from trainfare.sources.head import Head, look
-from trainfare.sources.raw import Raw, header_names, open_raw, require_columns
+from trainfare.sources.raw import Raw, open_raw, require_columns, told
+from trainfare.sources.rows import header_names
 from trainfare.tables import MACHINES
 
 NAME = "machines"
@@ -18,6 +19,8 @@ READS = "Trainfare machine file: CSV, JSON lines or Parquet with machine_id, res
 
 AMOUNTS = ("gpus", "cpus", "memory_gb")
 TIMES = ("existed_from", "existed_to")
+MOST = 10**6
+"""No machine has a million GPUs, CPUs or GB, and products with seconds stay within 64 bits."""
 
 
 def recognise(head: Head) -> bool:
@@ -32,11 +35,13 @@ def recognise(head: Head) -> bool:
 def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `tables.MACHINES`; a bad row is a fault."""
     before = len(faults.found)
-    raw = open_raw(engine, look(path), "delivered", faults)
+    head = look(path)
+    raw = open_raw(engine, head, "delivered", faults)
     do = "See docs/reference/files.md for the columns of a machine file."
-    if raw is None or not require_columns(raw, ["machine_id"], faults, do):
+    if raw is None or not require_columns(raw, ["machine_id"], MACHINES.names, faults, do):
         return
-    _check(raw, zone, faults)
+    with told(head, faults):
+        _check(raw, zone, faults)
     if len(faults.found) > before:
         return
     columns = {"line": "line"}
@@ -53,16 +58,17 @@ def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> No
 
 
 def _check(raw: Raw, zone: str, faults: Faults) -> None:
-    raw.check_present(faults, "machine_id", "Every machine needs a name.")
+    raw.check_name(faults, "machine_id", "Every machine needs a name.")
     for column in MACHINES.columns:
         if column.name in AMOUNTS:
             number = raw.number(column.name, column.type)
-            raw.check_readable(faults, column.name, number, "a number", "Write how many it has, or leave it empty.")
+            do = "Write how many it has, such as 8, or leave it empty."
+            raw.check_number(faults, column.name, column.type, "a number", MOST, do)
             shown = f"{quoted(column.name + ' is ')} || {number}"
             raw.check(faults, f"{number} < 0", shown, "No machine has less than nothing.")
-        if column.name in TIMES:
-            moment = raw.moment(column.name, zone)
-            raw.check_readable(faults, column.name, moment, "a time", "Write it as 2026-10-01T00:00:00Z, or leave it empty.")
-    start, end = raw.moment("existed_from", zone), raw.moment("existed_to", zone)
+    for name in TIMES:
+        do = "Write it as 2026-10-01T00:00:00Z, or leave it empty."
+        raw.check_moment(faults, name, do, zone, any_year=True)
+    start, end = (f"({raw.moment(name, zone)})" for name in TIMES)
     shown = f"'it went away (' || {end} || ') before it came (' || {start} || ')'"
     raw.check(faults, f"{end} < {start}", shown, "Check existed_from and existed_to.")

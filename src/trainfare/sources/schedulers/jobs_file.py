@@ -9,7 +9,8 @@ from pathlib import Path
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
 from trainfare.sources.head import Head, look
-from trainfare.sources.raw import Raw, header_names, open_raw, require_columns
+from trainfare.sources.raw import Raw, open_raw, require_columns, told
+from trainfare.sources.rows import header_names
 from trainfare.tables import LABELS, PLACEMENTS, STATES
 
 NAME = "jobs"
@@ -18,6 +19,8 @@ READS = "Trainfare job file: CSV, JSON lines or Parquet with job_id, attempt, ma
 
 NEEDED = ("job_id", "attempt", "machine_id", "started", "ended")
 AMOUNTS = ("gpus", "cpus", "memory_gb")
+MOST_ATTEMPTS, MOST_HELD = 10**9, 10**6
+"""No machine has a million GPUs, CPUs or GB, and products with seconds stay within 64 bits."""
 
 
 def recognise(head: Head) -> bool:
@@ -32,11 +35,13 @@ def recognise(head: Head) -> bool:
 def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `tables.PLACEMENTS`; a bad row is a fault."""
     before = len(faults.found)
-    raw = open_raw(engine, look(path), "delivered", faults)
+    head = look(path)
+    raw = open_raw(engine, head, "delivered", faults)
     do = "See docs/reference/files.md for the columns of a job file."
-    if raw is None or not require_columns(raw, NEEDED, faults, do):
+    if raw is None or not require_columns(raw, NEEDED, PLACEMENTS.names, faults, do):
         return
-    _check(raw, zone, faults)
+    with told(head, faults):
+        _check(raw, zone, faults)
     if len(faults.found) > before:
         return
     columns = {"line": "line", "labels": _labels(raw), "state": _state(raw)}
@@ -60,7 +65,8 @@ def _state(raw: Raw) -> str:
 
 def _labels(raw: Raw) -> str:
     """Columns nobody knows, as one JSON object without its nulls; an unknown state word is kept too."""
-    others = [(written, raw.text(written)) for name, (written, _) in raw.columns.items() if name not in PLACEMENTS.names]
+    unknown = [written for name, (written, _) in raw.columns.items() if name not in PLACEMENTS.names]
+    others = [(written, raw.text(written)) for written in unknown]
     known = ", ".join(quoted(state) for state in STATES)
     if raw.has("state"):
         told = raw.text("state")
@@ -72,19 +78,21 @@ def _labels(raw: Raw) -> str:
 
 
 def _check(raw: Raw, zone: str, faults: Faults) -> None:
-    for name in NEEDED[:4]:
+    for name in ("job_id", "machine_id"):
+        raw.check_name(faults, name, "Every placement needs one.")
+    for name in ("attempt", "started"):
         raw.check_present(faults, name, "Every placement needs one.")
-    raw.check_readable(faults, "attempt", raw.number("attempt", "INTEGER"), "a whole number", "Count attempts from 1.")
+    attempt = raw.number("attempt", "INTEGER")
+    raw.check_number(faults, "attempt", "INTEGER", "a whole number", MOST_ATTEMPTS, "Count attempts from 1.")
+    raw.check(faults, f"{attempt} < 1", f"'attempt is ' || {attempt}", "Count attempts from 1.")
     for name in ("started", "ended"):
         do = "Write it as 2026-10-01T00:00:00Z, or leave `ended` empty while the job runs."
-        raw.check_readable(faults, name, raw.moment(name, zone), "a time", do)
+        raw.check_moment(faults, name, do, zone)
     for name in AMOUNTS:
-        do = "Write how much was held, such as 8 or 0.5, or leave it empty."
-        raw.check_readable(faults, name, raw.number(name, _type(name)), "a number", do)
         number = raw.number(name, _type(name))
+        do = "Write how much was held, such as 8 or 0.5, or leave it empty."
+        raw.check_number(faults, name, _type(name), "a number", MOST_HELD, do)
         raw.check(faults, f"{number} < 0", f"{quoted(name + ' is ')} || {number}", "Nobody can hold less than nothing.")
-    attempt = raw.number("attempt", "INTEGER")
-    raw.check(faults, f"{attempt} < 1", f"'attempt is ' || {attempt}", "Count attempts from 1.")
-    start, end = raw.moment("started", zone), raw.moment("ended", zone)
+    start, end = f"({raw.moment('started', zone)})", f"({raw.moment('ended', zone)})"
     shown = f"'it ends (' || {end} || ') before it starts (' || {start} || ')'"
     raw.check(faults, f"{end} < {start}", shown, "Check the clock or the zone it was written in.")

@@ -111,7 +111,7 @@ def _read_lines(engine: DuckDB, path: Path, faults: Faults) -> bool:
         return False
     except duckdb.InvalidInputException as error:
         line = re.search(r"Line: (\d+)", str(error))
-        faults.add(f"{path}:{line[1] if line else 1}", "this is not UTF-8 text", "Export it again with LC_ALL=C.UTF-8.")
+        faults.add(f"{path}:{line[1] if line else 1}", "this is not UTF-8 text", "Save or export it as UTF-8.")
         return False
     return True
 
@@ -132,8 +132,8 @@ def _take_records(engine: DuckDB, path: Path, header: str, faults: Faults) -> No
         f"""SELECT *,
           CASE WHEN "Start" NOT IN ({_NOTHING}) THEN "Start" END AS start_text,
           CASE WHEN "End" NOT IN ({_NOTHING}) THEN "End" END AS end_text,
-          coalesce(TRY_CAST("ElapsedRaw" AS BIGINT), {_seconds("Elapsed")}) + coalesce({_seconds("Suspended")}, 0)
-            AS wall_seconds
+          coalesce(CAST(TRY_CAST("ElapsedRaw" AS INTEGER) AS BIGINT), {_seconds("Elapsed")})
+            + coalesce({_seconds("Suspended")}, 0) AS wall_seconds
         FROM (SELECT line, {told} FROM sacct_records WHERE told IS NOT NULL)
         WHERE "JobID" IS NULL OR (NOT contains("JobID", '.') AND start_text IS NOT NULL)""",
     )
@@ -174,7 +174,7 @@ def _take_times(engine: DuckDB, path: Path, zone: str, faults: Faults) -> None:
         TOLD,
         f"""SELECT line, "JobID" AS job, "State" AS state, started, ended,
           CASE WHEN "NodeList" NOT IN ({NO_NODES}) THEN "NodeList" END AS nodes, "AllocTRES" AS tres,
-          TRY_CAST("Restarts" AS INTEGER) AS restarts, "User" AS owner, "Account" AS team,
+          TRY_CAST("Restarts" AS SMALLINT) AS restarts, "User" AS owner, "Account" AS team,
           NULLIF(ltrim("WCKey", '*'), '') AS cost_center, "Comment" AS comment, "Partition" AS "partition",
           "QOS" AS qos, "JobName" AS job_name, "Cluster" AS cluster
         FROM sacct_rows LEFT JOIN sacct_spans USING (line) WHERE what IS NULL""",

@@ -29,15 +29,17 @@ SELECT
     ELSE states[1] END AS state,
   number[6] AS start_text,
   number[7] AS end_text,
-  CASE WHEN number[6] <> '0' THEN make_timestamp(TRY_CAST(number[6] AS BIGINT) * 1000000) END AS started,
-  CASE WHEN number[7] <> '0' THEN make_timestamp(TRY_CAST(number[7] AS BIGINT) * 1000000) END AS ended,
+  CASE WHEN number[6] <> '0' AND regexp_full_match(number[6], '[0-9]{1,11}')
+    THEN make_timestamp(CAST(number[6] AS BIGINT) * 1000000) END AS started,
+  CASE WHEN number[7] <> '0' AND regexp_full_match(number[7], '[0-9]{1,11}')
+    THEN make_timestamp(CAST(number[7] AS BIGINT) * 1000000) END AS ended,
   CASE WHEN job.nodes NOT IN ({{no_nodes}}) THEN job.nodes END AS nodes,
   NULLIF(array_to_string([
     held.type || coalesce('/' || NULLIF(held.name, ''), '') || '=' || held.count
       || CASE WHEN held.type = 'mem' THEN 'M' ELSE '' END
     FOR held IN job.tres.allocated
     IF held.type IN ('cpu', 'mem', 'gres') AND held.count NOT LIKE '-%'], ','), '') AS tres,
-  TRY_CAST(number[8] AS INTEGER) AS restarts,
+  TRY_CAST(number[8] AS SMALLINT) AS restarts,
   NULLIF(job.user, '') AS owner,
   NULLIF(job.account, '') AS team,
   NULLIF(ltrim(job.wckey.wckey, '*'), '') AS cost_center,

@@ -11,8 +11,9 @@ counted AS (
     tres,
     part,
     key,
-    CASE WHEN key = 'cpu' OR key = 'gres/gpu' OR key LIKE 'gres/gpu:%' THEN TRY_CAST(amount AS BIGINT) END AS count,
-    CASE WHEN key = 'mem' AND regexp_full_match(amount, '[0-9]+([.][0-9]+)?[KMGTP]?') THEN
+    CASE WHEN (key = 'cpu' OR key = 'gres/gpu' OR key LIKE 'gres/gpu:%')
+      AND regexp_full_match(amount, '[0-9]{1,9}') THEN CAST(amount AS BIGINT) END AS count,
+    CASE WHEN key = 'mem' AND regexp_full_match(amount, '[0-9]{1,12}([.][0-9]{1,9})?[KMGT]?|[0-9]{1,9}([.][0-9]{1,9})?P') THEN
       CAST(round(CAST(rtrim(amount, 'KMGTP') AS DOUBLE) * 1000 * CASE right(amount, 1)
         WHEN 'K' THEN 1 / 1048576.0
         WHEN 'G' THEN 1
@@ -32,6 +33,6 @@ SELECT
   min(part) FILTER (
     NOT contains(part, '=')
     OR (key = 'mem' AND memory_milli IS NULL)
-    OR ((key = 'cpu' OR key = 'gres/gpu' OR key LIKE 'gres/gpu:%') AND (count IS NULL OR count < 0))) AS bad
+    OR ((key = 'cpu' OR key = 'gres/gpu' OR key LIKE 'gres/gpu:%') AND count IS NULL)) AS bad
 FROM counted
 GROUP BY tres

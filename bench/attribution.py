@@ -1,0 +1,208 @@
+"""How fast is the account? One run, side by side, on the same files.
+
+    python bench/attribution.py [--machines 5000] [--skip-pandas]
+
+Invents a month (5,000 machines x 720 h x 3 lines = 10.8 million charges, 1.1 million placements) and prints for each way: wall
+seconds, processor seconds, peak memory, and both times over those of the bare scan. The ways:
+
+    bare scan    DuckDB: sum(EffectiveCost) group by machine, hour of the same Parquet
+    bare scan 4  DuckDB: all four costs, group by machine, hour, category: what every account on all bases has to add up at least
+    build        `trainfare build`: all four costs, all rules, exact, with findings, published
+    polars       the same question by hand in Polars: floats, one hard-wired rule, no checks, no lineage, nothing written
+    pandas       the same in pandas
+    growth       `trainfare build` of a tenth of the machines, for the time per line
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from invented import Invented, invent
+
+HOUR = 3600
+
+
+def bare(bill: Path, costs: str, keys: str) -> None:
+    import duckdb
+
+    duckdb.sql(
+        f"SELECT count(*) FROM (SELECT {keys}, {costs} FROM '{bill}' GROUP BY ALL) WHERE cost IS NOT NULL"
+    ).fetchall()
+
+
+COSTS = ("EffectiveCost", "BilledCost", "ListCost", "ContractedCost")
+
+
+def polars_by_hand(bill: Path, jobs: Path) -> float:
+    """All four costs per job, machine, day and category: each machine hour split by GPU seconds held, the rest to idle."""
+    import polars as pl
+
+    pots = (
+        pl.scan_parquet(bill)
+        .with_columns(
+            machine=pl.col("ResourceId").str.split("/").list.last(),
+            hour=pl.col("ChargePeriodStart").dt.epoch("s") // HOUR,
+            category=pl.col("ServiceCategory"),
+        )
+        .group_by("machine", "hour", "category")
+        .agg(pl.col(cost).cast(pl.Float64).sum() for cost in COSTS)
+    )
+    held = (
+        pl.scan_parquet(jobs)
+        .with_columns(
+            s=pl.col("started").dt.epoch("s"), e=pl.col("ended").dt.epoch("s"), gpus=pl.col("gpus").cast(pl.Float64)
+        )
+        .with_columns(hour=pl.int_ranges(pl.col("s") // HOUR, (pl.col("e") + HOUR - 1) // HOUR))
+        .explode("hour")
+        .with_columns(
+            weight=pl.col("gpus")
+            * (pl.min_horizontal("e", (pl.col("hour") + 1) * HOUR) - pl.max_horizontal("s", pl.col("hour") * HOUR))
+        )
+        .select("job_id", machine="machine_id", hour="hour", weight="weight")
+    )
+    keys = ["machine", "hour"]
+    idle = (
+        pots.select(keys)
+        .unique()
+        .join(held.group_by(keys).agg(pl.col("weight").sum()), on=keys, how="left")
+        .select(
+            pl.lit("__idle__").alias("job_id"), "machine", "hour", weight=8.0 * HOUR - pl.col("weight").fill_null(0.0)
+        )
+    )
+    shares = (
+        pl.concat([held, idle])
+        .join(pots, on=keys)
+        .with_columns(pl.col(cost) * pl.col("weight") / (8 * HOUR) for cost in COSTS)
+        .group_by("job_id", "machine", (pl.col("hour") // 24).alias("day"), "category")
+        .agg(pl.col(cost).sum() for cost in COSTS)
+    )
+    return float(shares.collect(engine="streaming").select(pl.col("EffectiveCost").sum()).item())
+
+
+def pandas_by_hand(bill: Path, jobs: Path) -> float:
+    """The same in pandas."""
+    import numpy as np
+    import pandas as pd
+
+    lines = pd.read_parquet(bill, columns=["ResourceId", "ChargePeriodStart", "ServiceCategory", *COSTS])
+    lines["hour"] = lines.pop("ChargePeriodStart").astype("datetime64[s, UTC]").astype("int64") // HOUR
+    for cost in COSTS:
+        lines[cost] = lines[cost].astype("float64")
+    lines["machine"] = lines.pop("ResourceId").astype("category")
+    lines["category"] = lines.pop("ServiceCategory").astype("category")
+    pots = lines.groupby(["machine", "hour", "category"], observed=True)[list(COSTS)].sum().reset_index()
+    del lines
+    pots["machine"] = pots["machine"].cat.rename_categories(lambda name: name.rsplit("/", 1)[-1]).astype(str)
+    held = pd.read_parquet(jobs, columns=["job_id", "machine_id", "started", "ended", "gpus"])
+    s = held["started"].astype("datetime64[s, UTC]").astype("int64").to_numpy()
+    e = held["ended"].astype("datetime64[s, UTC]").astype("int64").to_numpy()
+    first, count = s // HOUR, (e + HOUR - 1) // HOUR - s // HOUR
+    row = np.repeat(np.arange(len(held)), count)
+    hour = np.arange(count.sum()) - np.repeat(count.cumsum() - count, count) + first[row]
+    seconds = np.minimum(e[row], (hour + 1) * HOUR) - np.maximum(s[row], hour * HOUR)
+    cells = pd.DataFrame(
+        {
+            "job_id": held["job_id"].to_numpy()[row],
+            "machine": held["machine_id"].to_numpy()[row],
+            "hour": hour,
+            "weight": seconds * held["gpus"].astype("float64").to_numpy()[row],
+        }
+    )
+    used = cells.groupby(["machine", "hour"])["weight"].sum()
+    idle = pots[["machine", "hour"]].drop_duplicates().set_index(["machine", "hour"])
+    idle["weight"] = 8.0 * HOUR - used.reindex(idle.index).fillna(0.0)
+    idle = idle.reset_index().assign(job_id="__idle__")
+    joined = pd.concat([cells, idle]).merge(pots, on=["machine", "hour"])
+    for cost in COSTS:
+        joined[cost] = joined[cost] * joined["weight"] / (8 * HOUR)
+    joined["day"] = joined["hour"] // 24
+    shares = joined.groupby(["job_id", "machine", "day", "category"], observed=True)[list(COSTS)].sum()
+    return float(shares["EffectiveCost"].sum())
+
+
+def build(made: Invented, workspace: Path) -> None:
+    """The whole of `trainfare build`, in this process."""
+    from trainfare import pipeline
+    from trainfare.config import load
+    from trainfare.store import Store
+
+    sources = "".join(f'[[source]]\npath = "{path.resolve()}"\n' for path in (made.bill, made.jobs, made.machines))
+    workspace.mkdir(parents=True, exist_ok=True)
+    (workspace / "trainfare.toml").write_text(sources, encoding="utf-8")
+    config = load(workspace / "trainfare.toml")
+    with Store.open(workspace, config.catalog) as store:
+        pipeline.build(config, store)
+
+
+def measured(way: str, folder: Path) -> tuple[float, float, float]:
+    """Run one way in a process of its own: wall seconds, processor seconds, peak memory in GB, without starting Python."""
+    command = [sys.executable, __file__, "--way", way, "--folder", str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    wall, processor, peak = (float(number) for number in done.stdout.split()[-3:])
+    return wall, processor, peak
+
+
+def run_way(way: str, folder: Path) -> None:
+    """What the process of one way does: work, then print its three figures."""
+    made = Invented(folder / "bill.parquet", folder / "jobs.parquet", folder / "machines.parquet", 0, 0)
+    imports = {"polars": "polars", "pandas": "pandas"}.get(way, "duckdb")
+    __import__(imports)
+    started, before = time.monotonic(), os.times()
+    if way == "bare":
+        bare(made.bill, "sum(EffectiveCost) AS cost", "ResourceId, ChargePeriodStart")
+    elif way == "bare4":
+        costs = "sum(EffectiveCost) AS cost, sum(BilledCost) AS b, sum(ListCost) AS l, sum(ContractedCost) AS c"
+        bare(made.bill, costs, "ResourceId, ChargePeriodStart, ServiceCategory")
+    elif way == "polars":
+        polars_by_hand(made.bill, made.jobs)
+    elif way == "pandas":
+        pandas_by_hand(made.bill, made.jobs)
+    else:
+        with tempfile.TemporaryDirectory(dir=folder) as workspace:
+            build(made, Path(workspace))
+    after = os.times()
+    processor = after.user + after.system - before.user - before.system
+    print(time.monotonic() - started, processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--machines", type=int, default=5000)
+    parser.add_argument("--skip-pandas", action="store_true")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--way")
+    asked = parser.parse_args()
+    if asked.way:
+        run_way(asked.way, asked.folder)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = asked.folder or Path(scratch)
+        large, small = folder / "large", folder / "small"
+        made = invent(large, asked.machines)
+        tenth = invent(small, asked.machines // 10)
+        print(f"{made.lines:,} charges, {made.placements:,} placements, {os.cpu_count()} cores", flush=True)
+        measured("bare", large)
+        base = measured("bare", large)
+        ways = ["bare4", "build", "polars", *([] if asked.skip_pandas else ["pandas"])]
+        print(f"{'':14}{'wall s':>8}{'cpu s':>8}{'peak GB':>9}{'wall / bare':>13}{'cpu / bare':>12}")
+        for name in ["bare", *ways]:
+            wall, processor, peak = base if name == "bare" else measured(name, large)
+            print(
+                f"{name:14}{wall:8.1f}{processor:8.1f}{peak:9.2f}{wall / base[0]:13.1f}{processor / base[1]:12.1f}",
+                flush=True,
+            )
+            if name == "build":
+                whole = wall
+        part, _, _ = measured("build", small)
+        print(
+            f"growth: {made.lines / tenth.lines:.1f} times the lines in {whole / part:.1f} times the time ({part:.1f} s -> {whole:.1f} s)"
+        )
+
+
+if __name__ == "__main__":
+    main()

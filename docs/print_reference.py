@@ -1,0 +1,510 @@
+"""Print the reference pages from the code: `make reference`.
+
+Nothing on these pages is written twice. Tables, commands, settings, findings, files and rules come from where they are
+defined; what has no words there has them here, and a name without words stops the printing. The list of SQL steps in
+`house.md` is printed too, between its two marks.
+"""
+
+import ast
+import csv
+import importlib
+import inspect
+import io
+import re
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trainfare import config, tables
+from trainfare.attribute import account, rules
+from trainfare.cli.main import COMMANDS
+from trainfare.cli.main import cli as group
+from trainfare.metrics.findings import FAULTS
+from trainfare.report import keys
+from trainfare.sources.bills import focus
+from trainfare.sources.recognise import FORMATS
+from trainfare.sources.schedulers import jobs_file, sacct, slurm_runs
+
+DOCS = Path(__file__).parent
+PRINTED = "<!-- Printed by docs/print_reference.py. Do not edit: run `make reference`. -->\n"
+STEPS_BEGIN, STEPS_END = "<!-- steps: printed by docs/print_reference.py -->\n", "<!-- end of steps -->\n"
+
+SETTINGS = {
+    "currency": (
+        "The currency of bills that have no BillingCurrency; a bill's own counts first. Also the one that "
+        "reports are in "
+        "where a bill has several and `--currency` is not given."
+    ),
+    "catalog": (
+        "Where the catalog is: a file, or a URL such as `postgresql://user@host/database`. "
+        "Without it: `catalog.sqlite` in the workspace."
+    ),
+    "source": "What to read, one `[[source]]` for each. See below.",
+    "labels": (
+        'Which tags on the bill mean which label of a job, most wanted first, as in `team = ["team", "squad"]`. '
+        "Known labels: {labels}, and `job`. A label that is not named here is the tag of the same name; "
+        "`job` is `job_id` or `trainfare_job`."
+    ),
+    "rule": "Who pays for what, one `[[rule]]` for each, in order. See below.",
+    "default_rules": (
+        "Whether the built-in rules come after yours. With `false`, what none of yours matches is unallocated."
+    ),
+}
+SOURCE_SETTINGS = {
+    "path": "A file, or a pattern such as `bills/*.csv`, relative to the folder of the settings file.",
+    "name": "Stands beside every share of this source. Without it: the file's name, or the folder's for a pattern.",
+    "zone": "Time zone of times that name none, as in sacct output. An IANA name such as `Europe/Berlin`.",
+}
+RULE_SETTINGS = {
+    "name": "Stands beside every share the rule makes. Each rule has its own.",
+    "match": "Which charges. All of its keys must hold; without any, every charge matches. See below.",
+    "among": "Within what the charges are shared. Exactly one of `among`, `to` and `parts` is given.",
+    "by": "What payers are weighed by. Without it: `gpu_seconds`. Only with `among`.",
+    "idle": (
+        "What becomes of time nobody held. Without it: `keep` among machine and cluster, `spread` among all others."
+    ),
+    "to": "The one payer that gets everything.",
+    "parts": 'Payers with fixed parts, as in `{ "team:nlp" = 60, "team:vision" = 40 }`. Whole numbers, of any sum.',
+    "reason": "Why, in a few words; shown beside money that goes to no job.",
+}
+MATCH = {
+    "category": "what kind of cost: {categories}",
+    "charge_category": "ChargeCategory: Usage, Purchase, Tax, Credit or Adjustment",
+    "charge_class": "ChargeClass: Correction, or nothing",
+    "service": "ServiceName",
+    "service_category": "ServiceCategory",
+    "provider": "ServiceProviderName or ProviderName",
+    "account": "SubAccountId, or BillingAccountId where there is none",
+    "billing_account": "BillingAccountId",
+    "region": "RegionId",
+    "resource_id": "ResourceId",
+    "resource_name": "ResourceName",
+    "resource_type": "ResourceType",
+    "sku": "SkuId",
+    "pricing": "PricingCategory",
+    "commitment_id": "CommitmentDiscountId",
+    "commitment_status": "CommitmentDiscountStatus: Used or Unused",
+    "reservation_status": "CapacityReservationStatus: Used or Unused",
+    "instance_type": "InstanceType in SkuPriceDetails, or one found in ChargeDescription",
+    "description": "ChargeDescription",
+    "source": "name of the source",
+    "currency": "BillingCurrency",
+    "machine": "`true`: the charge's resource is a machine; `false`: it is none",
+    "tag": 'tags: `{ team = "nlp" }`, `{ team = true }` for any value, `{ team = false }` for none',
+}
+AMONG = {
+    "machine": "the attempts that held the charged machine",
+    "cluster": "the attempts on machines of the cluster: the machine's, or the one the charge's tag `cluster` names",
+    "account": "the attempts on machines of the charge's account",
+    "region": "the attempts on machines of the charge's region",
+    "job": "the attempts of the job the charge's tag names",
+    "all": "all attempts; by spend: all payers of the same billing account",
+    "tag:KEY": "the attempts whose label KEY is the charge's tag KEY; if none ran then, the payer `KEY:VALUE` itself",
+}
+BY = {
+    "gpu_seconds": "GPUs held times seconds. Without GPUs: CPUs; of which nothing is known either: time",
+    "cpu_seconds": "CPUs held times seconds",
+    "memory": "memory held times seconds",
+    "dominant": "the largest of the parts of GPUs, CPUs and memory that were held, times seconds",
+    "bytes_sent": "not measured yet: what was held is taken instead, and a finding says so",
+    "requests": "not measured yet: what was held is taken instead, and a finding says so",
+    "wall_seconds": "time in which anything was held, each second once",
+    "spend": "what each payer was given by all other rules in the month, in effective cost",
+    "evenly": "one for each attempt that held anything in the charge's time",
+}
+IDLE = {
+    "keep": "time nobody held is a payer of its own, `__idle__`",
+    "spread": "only those who held something pay",
+    "owner": "the team that the machine file names pays for the idle time of its machines, as `team:NAME`",
+}
+TO = {
+    "__idle__": "paid for and not used",
+    "__unallocated__": "nobody could be found who pays",
+    "__outside__": "on the bill, but not training",
+}
+VARIABLES = {
+    "TRAINFARE_CURRENCY": "counts before `currency` in the settings file",
+    "TRAINFARE_CATALOG": "counts before `catalog` in the settings file",
+    "TRAINFARE_MEMORY_LIMIT": "most memory a command takes before it goes on on disk, such as `4GB`",
+}
+EXIT_CODES = {
+    0: "fine",
+    1: "`reconcile` found a difference",
+    2: "wrong usage, settings or files; the message says where, what and what to do",
+    3: "the data is not there yet, or another process was faster; the same command may work later",
+    4: "the catalog's server cannot be reached, or does not let you in",
+    130: "stopped with Ctrl-C",
+}
+STAGES = {
+    "sources/schedulers": (("sacct", "read"), ("sacct_json", "read"), ("slurm_runs", "place")),
+    "normalise": (("facts", "charges"), ("facts", "held")),
+    "attribute": (("account", "run"), ("lineage", "open_job"), ("lineage", "open_everything")),
+    "metrics": (("book", "run"),),
+    "report": (("cost", "report"),),
+}
+"""Where the steps of each stage are run: modules and the functions to begin with."""
+WAYS_TO_SHARE = {"spend": "by what every payer already pays", "gpu_seconds": "by GPU seconds held"}
+
+
+def pages() -> dict[Path, str]:
+    """Every printed page and its text."""
+    reference = DOCS / "reference"
+    made = {
+        reference / "tables.md": tables_page(),
+        reference / "commands.md": commands_page(),
+        reference / "settings.md": settings_page(),
+        reference / "findings.md": findings_page(),
+        reference / "files.md": files_page(),
+        reference / "rules.md": rules_page(),
+    }
+    house = (DOCS / "house.md").read_text(encoding="utf-8")
+    before, _, rest = house.partition(STEPS_BEGIN)
+    _, _, after = rest.partition(STEPS_END)
+    return made | {DOCS / "house.md": before + STEPS_BEGIN + steps() + STEPS_END + after}
+
+
+def page(title: str, *parts: str) -> str:
+    return f"{PRINTED}# {title}\n\n" + "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def grid(header: tuple[str, ...], rows: Any) -> str:
+    """A Markdown table."""
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def code(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def worded(words: dict[str, str], names: Any) -> list[tuple[str, str]]:
+    """Each name with its words. A name without words, or words without a name, is an error."""
+    if odd := set(words) ^ set(names):
+        raise ValueError(f"docs/print_reference.py: no words, or no such name: {', '.join(sorted(odd))}")
+    told = {"labels": code(tables.LABELS), "categories": ", ".join(tables.CATEGORIES)}
+    filled = {
+        name: re.sub(r"\{(labels|categories)\}", lambda found: told[found[1]], text) for name, text in words.items()
+    }
+    return [(f"`{name}`", filled[name]) for name in names]
+
+
+def tables_page() -> str:
+    parts = [
+        "What stands in each table of a book. Money is exact to 10^-12; times are UTC, and an end is not "
+        "part of its span. "
+        "`shares` is what `trainfare export` writes, with the labels of the job and the pool, cluster and "
+        "region of the machine beside it."
+    ]
+    for table in tables.TABLES:
+        rows = [(f"`{column.name}`", column.type, column.meaning) for column in table.columns]
+        parts += [f"## {table.name}", table.meaning, grid(("column", "type", "meaning"), rows)]
+    parts += [
+        "## Words in these columns",
+        grid(
+            ("what", "words"),
+            [
+                ("cost basis", code(tables.BASES)),
+                ("category", code(tables.CATEGORIES)),
+                ("left out by `--scope infra`", code(tables.NOT_INFRASTRUCTURE)),
+                ("label of a job", code(tables.LABELS)),
+                ("state of an attempt", code(tables.STATES)),
+            ],
+        ),
+    ]
+    return page("Tables", *parts)
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command with its full name, those of groups too."""
+    for name, (place, _) in COMMANDS.items():
+        module, _, attribute = place.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {below}", found) for below, found in command.commands.items())
+        else:
+            yield name, command
+
+
+def commands_page() -> str:
+    parts = [inspect.cleandoc(group.help or "").split("\n")[0]]
+    for name, command in commands():
+        parts += [f"## trainfare {name}", *_command(name, command)]
+        if name == "report":
+            parts += [
+                "What `--by` knows, up to three at once, also with commas between them. A label that the "
+                "job log has beside "
+                "these is known by its own name. Keys of a charge have cost but no hours of their own, so "
+                "their rows have "
+                "the hours of all jobs.",
+                grid(
+                    ("keys", "of"),
+                    [
+                        (code(keys.OF_JOB), "the job"),
+                        (code(keys.OF_MACHINE), "the machine"),
+                        (code(keys.OF_TIME), "time (UTC)"),
+                        (code(keys.OF_CHARGE), "the charge"),
+                    ],
+                ),
+            ]
+    codes = [(f"`{number}`", meaning) for number, meaning in EXIT_CODES.items()]
+    parts += ["## Exit codes", grid(("code", "meaning"), codes)]
+    parts += [
+        "## Where output goes",
+        "Data goes to stdout, everything else to stderr. Colours and progress are shown on a terminal only; "
+        "`NO_COLOR=1` turns colours off. Variables of the environment are listed in [settings](settings.md).",
+    ]
+    return page("Commands", *parts)
+
+
+def _command(name: str, command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=f"trainfare {name}")
+    yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
+    told, *examples = inspect.cleandoc(command.help or "").split("\n\n\b\n")
+    yield " ".join(told.split())
+    for example in examples:
+        yield f"```\n{example}\n```"
+    rows = []
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if isinstance(parameter, click.Option) and record:
+            rows.append((f"`{record[0]}`", " ".join(record[1].split())))
+    yield grid(("option", "meaning"), rows)
+
+
+def settings_page() -> str:
+    return page(
+        "Settings",
+        "They stand in `trainfare.toml` in the workspace; `trainfare init` makes one with examples. A "
+        "wrong setting is refused, "
+        "with everything else that is wrong, before anything is read. The environment counts before the "
+        "file, and the file "
+        "before what is built in.",
+        _settings_of(config.Config, SETTINGS, hidden=("where", "folder")),
+        "## `[[source]]`",
+        "The format is told from the content: see [files](files.md).",
+        _settings_of(config.Source, SOURCE_SETTINGS),
+        "## `[[rule]]`",
+        "A charge is taken by the first rule that matches it. See [rules](rules.md) for the built-in ones.",
+        _settings_of(config.Rule, RULE_SETTINGS),
+        "### `match`",
+        "Text is compared without case; `*` stands for anything; of a list one must fit. A charge that "
+        "has nothing there "
+        'matches no text, so `commitment_id = "*"` means that it has one.',
+        grid(("key", "what it looks at"), worded(MATCH, config.MATCH_KEYS)),
+        "### `among`",
+        grid(("value", "shared among"), worded(AMONG, (*config.AMONG, "tag:KEY"))),
+        "### `by`",
+        grid(("value", "weighed by"), worded(BY, config.BY)),
+        "### `idle`",
+        grid(("value", "meaning"), worded(IDLE, config.IDLE)),
+        "### `to`, and payers in `parts`",
+        grid(("payer", "meaning"), worded(TO, config.TO)),
+        "A payer in `parts` may also be a label and its value, such as `team:nlp`.",
+        "## Environment",
+        grid(("variable", "meaning"), worded(VARIABLES, VARIABLES)),
+    )
+
+
+def _settings_of(shape: Any, words: dict[str, str], hidden: tuple[str, ...] = ()) -> str:
+    meanings = dict(worded(words, [name for name in shape.__struct_fields__ if name not in hidden]))
+    needed = len(shape.__struct_fields__) - len(shape.__struct_defaults__)
+    rows = []
+    for place, name in enumerate(shape.__struct_fields__):
+        if name not in hidden:
+            default = "needed" if place < needed else _default(shape.__struct_defaults__[place - needed])
+            rows.append((f"`{name}`", default, meanings[f"`{name}`"]))
+    return grid(("setting", "default", "meaning"), rows)
+
+
+def _default(value: object) -> str:
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f'`"{value}"`' if isinstance(value, str) and value else "none"
+
+
+def findings_page() -> str:
+    parts = [
+        "A finding says what is wrong with the records, how many rows show it, how much money is "
+        "concerned and what to do. "
+        "Findings do not change the account: the money still goes somewhere, and the finding says where. "
+        "`trainfare report` shows the five with the most money; `--format json` lists all with evidence."
+    ]
+    for fault in FAULTS:
+        shown = " ".join(_head("trainfare.metrics.faults", fault.code.lower()))
+        parts += [f"## {fault.code}", f"{_sentence(fault.what)}", f"Rows: {shown}", f"What to do: {fault.remedy}"]
+    return page("Findings", *parts)
+
+
+def files_page() -> str:
+    parts = [
+        "What a file is, is told from its content, not from its name. Text may be packed with gzip. A "
+        "file in which anything "
+        "is wrong is refused whole, with its lines. The same content counts once, under whatever names it comes.",
+        grid(("format", "kind", "what is read"), [(f"`{f.NAME}`", f.KIND, f.READS) for f in FORMATS]),
+    ]
+    columns = {"focus": _focus_columns, "sacct": _sacct_columns, "jobs": _job_columns, "machines": _machine_columns}
+    for format_ in FORMATS:
+        parts += [f"## `{format_.NAME}`", inspect.cleandoc(format_.__doc__ or "")]
+        parts += columns.get(format_.NAME, list)()
+    parts += ["## What Slurm's records mean", inspect.cleandoc(slurm_runs.__doc__ or "")]
+    return page("Files", *parts, *_instance_types())
+
+
+def _focus_columns() -> list[str]:
+    given = {name: (column,) for name, column in (focus.AMOUNTS | focus.TIMES).items()} | focus.TEXTS
+    given |= {"currency": ("BillingCurrency",), "tags": ("Tags",), "price_details": ("SkuPriceDetails",)}
+    rows = []
+    for column in tables.CHARGES.columns:
+        if column.name in given:
+            names = given[column.name]
+            rows.append((code(names), "yes" if names[0] in focus.NEEDED else "", f"`{column.name}`"))
+    return ["Columns that are read:", grid(("column", "needed", "becomes"), rows)]
+
+
+def _sacct_columns() -> list[str]:
+    needed = f"Needed: one of {code(sacct.JOB_IDS)}, and {code(sacct.REQUIRED)}."
+    return [f"{needed} Read where there: {code(sacct.OPTIONAL)}. Other columns do no harm.", f"{slurm_runs.EXPORT}."]
+
+
+def _job_columns() -> list[str]:
+    return _own_columns(tables.PLACEMENTS, jobs_file.NEEDED, ("labels", "line"))
+
+
+def _machine_columns() -> list[str]:
+    return _own_columns(tables.MACHINES, ("machine_id",), ("line",))
+
+
+def _own_columns(table: tables.Table, needed: tuple[str, ...], not_in_file: tuple[str, ...]) -> list[str]:
+    told = [column for column in table.columns if column.name not in not_in_file]
+    rows = [(f"`{column.name}`", "yes" if column.name in needed else "", column.meaning) for column in told]
+    return [grid(("column", "needed", "meaning"), rows)]
+
+
+def _instance_types() -> list[str]:
+    text = resources.files("trainfare.normalise").joinpath("instance_types.csv").read_text(encoding="utf-8")
+    rows = [(f"`{row['instance_type']}`", *list(row.values())[1:]) for row in csv.DictReader(io.StringIO(text))]
+    return [
+        "## Instance types whose size is known",
+        "A resource of one of these types is a machine, also if no job names it. The size of any other "
+        "machine comes from a machine file.",
+        grid(("instance type", "GPUs", "GPU model", "CPUs", "memory GB"), rows),
+    ]
+
+
+def rules_page() -> str:
+    rows = []
+    for number, rule in enumerate(rules.in_force(config.Config()), 1):
+        rows.append((number, f"`{rule.name}`", _matched(rule.match), _shared(rule)))
+    return page(
+        "Built-in rules",
+        "They come after your own, in this order; a charge is taken by the first rule that matches it, "
+        "and the last takes what is "
+        "left. `trainfare rules test` shows what each takes of a month. `default_rules = false` leaves "
+        "out all but the last.",
+        grid(("", "rule", "which charges", "who pays"), rows),
+        "What the words mean is in [settings](settings.md); how to write your own is in [write "
+        "rules](../howto/rules.md).",
+    )
+
+
+def _matched(match: dict[str, Any]) -> str:
+    return " and ".join(_part(key, wanted) for key, wanted in match.items()) or "everything that is left"
+
+
+def _part(key: str, wanted: Any) -> str:
+    if key == "machine":
+        return "its resource is a machine" if wanted else "its resource is no machine"
+    if key == "tag":
+        return " and ".join(f"it has a tag for `{name}`" for name in wanted)
+    if wanted == "*":
+        return f"it has a `{key}`"
+    return f"`{key}` is {' or '.join([wanted] if isinstance(wanted, str) else wanted)}"
+
+
+def _shared(rule: config.Rule) -> str:
+    if not rule.among:
+        return f"all to `{rule.to}`" + (f": {rule.reason}" if rule.reason else "")
+    words = {name.strip("`"): text for name, text in worded(AMONG, (*config.AMONG, "tag:KEY"))}
+    if rule.by == "spend":
+        who = "all payers of the same billing account"
+    elif rule.among.startswith("tag:"):
+        who = words["tag:KEY"].replace("KEY", rule.among.removeprefix("tag:"))
+    else:
+        who = words[rule.among]
+    idle = f"; {IDLE[rule.idle]}" if rule.idle else ""
+    return f"`{rule.among}`: {who}, {WAYS_TO_SHARE[rule.by]}{idle}"
+
+
+def steps() -> str:
+    """The SQL steps of each stage, in the order they run."""
+    text = ""
+    for stage, modules in STAGES.items():
+        package = f"trainfare.{stage.replace('/', '.')}"
+        there = sorted(
+            file.name.removesuffix(".sql") for file in resources.files(package).iterdir() if file.name.endswith(".sql")
+        )
+        found = [
+            name
+            for module, entry in modules
+            for name in _named(importlib.import_module(f"{package}.{module}"), entry, there)
+        ]
+        rows = [(f"`{name}`", _purpose(package, name)) for name in dict.fromkeys([*found, *there])]
+        text += f"\n**{stage}**\n\n{grid(('step', 'gives'), rows)}\n"
+    return text + "\n"
+
+
+def _named(module: Any, entry: str, wanted: list[str]) -> Iterator[str]:
+    """The wanted words in the order the code comes to them, following calls within the module."""
+    functions = {
+        node.name: node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.FunctionDef)
+    }
+    entered: set[str] = set()
+
+    def visit(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Constant) and node.value in wanted:
+            yield node.value
+        for child in node.values if isinstance(node, ast.Dict) else ast.iter_child_nodes(node):
+            yield from visit(child)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield from enter(node.func.id)
+
+    def enter(name: str) -> Iterator[str]:
+        if name in functions and name not in entered:
+            entered.add(name)
+            for statement in functions[name].body:
+                yield from visit(statement)
+
+    yield from enter(entry)
+
+
+def _head(package: str, name: str) -> list[str]:
+    """The lines of comment a step opens with."""
+    lines = resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8").split("\n")
+    head = lines[: next((place for place, line in enumerate(lines) if not line.startswith("--")), len(lines))]
+    return [line.removeprefix("--").strip() for line in head]
+
+
+def _purpose(package: str, name: str) -> str:
+    """What comes out of a step, in a sentence."""
+    text = " ".join(_head(package, name))
+    out = text.partition("Out: ")[2] if text.startswith("In: ") else text
+    sentence = _sentence(re.split(r"(?<=[.])\s", out, maxsplit=1)[0])
+    return sentence.replace("{{second}}", f"{account.SECOND:,}").replace("{{", "").replace("}}", "")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].removesuffix(".") + "."
+
+
+def main() -> None:
+    for path, text in pages().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(DOCS.parent))
+
+
+if __name__ == "__main__":
+    main()

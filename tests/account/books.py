@@ -1,0 +1,173 @@
+"""The files of a case as a user has them, and the book that the real pipeline makes of them."""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from trainfare import pipeline
+from trainfare.config import load
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.report import cost, keys
+from trainfare.report.opened import Opened, open_books
+from trainfare.store import BookFiles
+from trainfare.tables import BASES, LABELS
+
+START = datetime(2026, 10, 1, tzinfo=UTC)
+"""Second 0 of every case."""
+HOUR = 3600
+DAY = 24 * HOUR
+MONTH = 31 * DAY
+
+BILL = (
+    *("BillingAccountId", "SubAccountId", "BillingCurrency", "BillingPeriodStart", "BillingPeriodEnd"),
+    *("ChargePeriodStart", "ChargePeriodEnd", "ChargeCategory", "ChargeClass", "ChargeDescription"),
+    *("ServiceCategory", "ServiceName", "ResourceId", "RegionId", "CommitmentDiscountId", "CommitmentDiscountStatus"),
+    *("CapacityReservationStatus", "Tags", "EffectiveCost", "BilledCost", "ListCost", "ContractedCost"),
+)
+COSTS = dict(zip(BASES, ("EffectiveCost", "BilledCost", "ListCost", "ContractedCost"), strict=True))
+JOBS = (
+    *("job_id", "attempt", "machine_id", "started", "ended", "gpus", "cpus", "memory_gb", "state"),
+    *LABELS,
+    "framework",
+)
+MACHINES = (
+    *("machine_id", "resource_id", "gpus", "gpu_model", "cpus", "memory_gb", "pool", "team", "cluster", "region"),
+    *("account", "existed_from", "existed_to"),
+)
+Row = Mapping[str, object]
+
+
+def stamp(second: int | None) -> str:
+    """A second of the case as a file has it; None, as for a job that still runs, is empty."""
+    return "" if second is None else (START + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def charge(period: tuple[int, int], amounts: Decimal | str | Mapping[str, object], **columns: object) -> Row:
+    """A bill line of October; one amount stands for all four."""
+    costs = amounts if isinstance(amounts, Mapping) else dict.fromkeys(BASES, amounts)
+    fixed = {
+        "BillingAccountId": "B-1",
+        "SubAccountId": "A-1",
+        "BillingCurrency": "USD",
+        "BillingPeriodStart": stamp(0),
+        "BillingPeriodEnd": stamp(MONTH),
+        "ChargePeriodStart": stamp(period[0]),
+        "ChargePeriodEnd": stamp(period[1]),
+        "ChargeCategory": "Usage",
+    }
+    return fixed | {COSTS[basis]: f"{value}" for basis, value in costs.items()} | columns
+
+
+def hours_of(machine: str, period: tuple[int, int], amounts: Decimal | str | Mapping[str, object], **columns: object) -> Row:
+    """A bill line for a machine's time."""
+    service = {"ServiceCategory": "Compute", "ServiceName": "Virtual Machines", "ResourceId": machine}
+    return charge(period, amounts, **(service | columns))
+
+
+def placement(job: str, machine: str, span: tuple[int, int | None], **columns: object) -> Row:
+    """A row of the job log. Its first attempt, unless told otherwise."""
+    held = {"job_id": job, "attempt": 1, "machine_id": machine, "started": stamp(span[0]), "ended": stamp(span[1])}
+    return held | {"state": "completed"} | columns
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows of a bill, a job log and a machine file, and the settings to read them with."""
+
+    charges: Sequence[Row]
+    placements: Sequence[Row] = ()
+    machines: Sequence[Row] = ()
+    settings: str = ""
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the pipeline published for a case."""
+
+    opened: Opened
+    shares: list[dict[str, Any]] = field(repr=False)
+
+    def owed(self, basis: str = "effective", currency: str = "USD") -> dict[str, Decimal]:
+        """What each payer pays, exactly. The first attempt of a job goes by the job's name."""
+        sums: dict[str, Decimal] = {}
+        for share in self.shares:
+            if share["currency"] == currency:
+                payer = share["payer"].removesuffix("#1")
+                sums[payer] = sums.get(payer, Decimal(0)) + share[basis]
+        return sums
+
+    def report(self, by: Iterable[str] = (), currency: str = "USD", **asked: str) -> cost.Report:
+        return cost.report(self.opened, cost.Question(keys.parse(list(by), self.opened.engine), currency=currency, **asked))
+
+    def rows(self, by: str, **asked: str) -> dict[Any, cost.Row]:
+        """The report's rows by the value of one key."""
+        return {row.group[by]: row for row in self.report([by], **asked).rows}
+
+    @property
+    def findings(self) -> set[str]:
+        return {code for (code,) in self.opened.engine.rows("SELECT code FROM findings")}
+
+    @property
+    def currencies(self) -> list[str]:
+        return [name for (name,) in self.opened.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
+
+
+class Bookkeeper:
+    """Makes books in one folder after another; starting an engine for each would take longer than the books."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.made = 0
+        self.builder, self.reader = DuckDB(), DuckDB()
+
+    def close(self) -> None:
+        self.builder.close()
+        self.reader.close()
+
+    def book(self, case: Case) -> Account:
+        """Write the case's files and make its books, as `trainfare report BILL --jobs JOBS` does."""
+        return self.account(self.write(case))
+
+    def account(self, folder: Path) -> Account:
+        """The books of a folder with settings in it."""
+        books: list[BookFiles] = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", self.builder)
+        opened = open_books(self.reader, books)
+        return Account(opened, self.reader.records("SELECT * FROM shares"))
+
+    def new_folder(self) -> Path:
+        self.made += 1
+        folder = self.folder / str(self.made)
+        folder.mkdir()
+        return folder
+
+    def write(self, case: Case) -> Path:
+        """A folder with the case's files and settings that name them."""
+        folder = self.new_folder()
+        tables = [("bill", BILL, case.charges), ("jobs", JOBS, case.placements)]
+        if case.machines:
+            tables.append(("machines", MACHINES, case.machines))
+        for name, columns, rows in tables:
+            with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as opened:
+                writer = csv.DictWriter(opened, columns, restval="")
+                writer.writeheader()
+                writer.writerows(rows)
+        return with_settings(folder, [f"{name}.csv" for name, _, _ in tables], case.settings)
+
+
+def with_settings(folder: Path, files: Iterable[str | Path], settings: str = "") -> Path:
+    """Write settings that name these files; a path outside the folder stays as it is."""
+    sources = "".join(f"\n[[source]]\npath = '{name}'\n" for name in files)
+    (folder / "trainfare.toml").write_text(f"{settings}\n{sources}", encoding="utf-8")
+    return folder
+
+
+def sum_of(rows: Iterable[Row], basis: str) -> Decimal:
+    """What a bill says, added up without any of the pipeline's code."""
+    return sum((Decimal(str(row[COSTS[basis]])) for row in rows), Decimal(0))
+
+
+__all__ = ["Account", "Bookkeeper", "Case", "charge", "hours_of", "placement", "quoted", "stamp", "sum_of", "with_settings"]

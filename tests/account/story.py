@@ -1,0 +1,209 @@
+"""A case told in the product's words: what there was, `=>`, and who pays how much.
+
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  2 h
+    charge   storage  3.00 USD  tag team=nlp
+    rules
+    (settings as TOML)
+    =>
+    a         4.00
+    __idle__  4.00  not held by any job
+    team:nlp  3.00
+    ! MACHINE_WITHOUT_JOBS
+    => billed
+    ...
+
+Time counts from the first second of the month; `from 2 h` moves a line's start. An attempt without it starts
+when the one before it on its machine ended; it is `on` the machine last told of. A charge without a time is
+for the whole month. A machine of which nothing but its cost is told is not in the machine file. After `=>`
+comes every payer with its exact amount, the reason if it matters, and every finding; `=> billed` asks for another cost.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from trainfare.tables import BASES, LABELS
+
+from .books import DAY, HOUR, MONTH, Account, Bookkeeper, Case, Row, charge, hours_of, placement, sum_of
+
+TIMES = {"s": 1, "min": 60, "h": HOUR, "day": DAY, "days": DAY, "month": MONTH}
+AMOUNTS = {"gpus": "gpus", "gpu": "gpus", "cpus": "cpus", "gb": "memory_gb"}
+SIZES = ("gpus", "cpus", "memory_gb", "gpu_model", "pool", "team", "cluster", "region", "resource_id")
+CHARGES: dict[str, dict[str, str]] = {
+    "hours": {"ServiceCategory": "Compute", "ServiceName": "Virtual Machines"},
+    "refund": {"ServiceCategory": "Compute", "ServiceName": "Virtual Machines", "ChargeClass": "Correction"},
+    "server": {"ServiceCategory": "Compute", "ServiceName": "Virtual Machines", "ResourceId": "web-1"},
+    "storage": {"ServiceCategory": "Storage", "ServiceName": "Object Storage"},
+    "network": {"ServiceCategory": "Networking", "ServiceName": "Data Transfer"},
+    "platform": {"ServiceCategory": "AI and Machine Learning", "ServiceName": "Managed Training"},
+    "licence": {"ServiceCategory": "Developer Tools", "ServiceName": "Compiler Licence"},
+    "database": {"ServiceCategory": "Databases", "ServiceName": "Relational Database"},
+    "support": {"ServiceCategory": "Other", "ServiceName": "Enterprise Support"},
+    "tax": {"ChargeCategory": "Tax"},
+    "credit": {"ChargeCategory": "Credit"},
+    "adjustment": {"ChargeCategory": "Adjustment"},
+    "purchase": {"ChargeCategory": "Purchase", "ServiceCategory": "Compute", "CommitmentDiscountId": "plan-1"},
+    "unused": {"ServiceCategory": "Compute", "CommitmentDiscountId": "plan-1", "CommitmentDiscountStatus": "Unused"},
+    "reserved": {"ServiceCategory": "Compute", "CapacityReservationStatus": "Unused"},
+}
+
+
+@dataclass
+class Told:
+    """What the words of one line say, beside its name."""
+
+    start: int | None = None
+    length: int | None = None
+    money: dict[str, str] = field(default_factory=dict)
+    currency: str = "USD"
+    tags: dict[str, str] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
+    columns: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, words: list[str]) -> "Told":
+        told, rest = cls(), iter(words)
+        for word in rest:
+            told._take(word, rest)
+        return told
+
+    def _take(self, word: str, rest: Iterator[str]) -> None:
+        if word == "from":
+            self.start = int(next(rest)) * TIMES[next(rest)]
+        elif word == "tag":
+            key, _, value = next(rest).partition("=")
+            self.tags[key] = value
+        elif word in BASES:
+            self.money[word] = next(rest)
+        elif word in ("running", "unlisted", "twice"):
+            self.flags.add(word)
+        elif re.fullmatch(r"-?[\d.]+", word):
+            self._take_number(word, next(rest))
+        else:
+            self.columns[word] = next(rest)
+
+    def _take_number(self, number: str, unit: str) -> None:
+        if unit in TIMES:
+            self.length = int(Decimal(number) * TIMES[unit])
+        elif unit in AMOUNTS:
+            self.columns[AMOUNTS[unit]] = number
+        else:
+            assert re.fullmatch(r"[A-Z]{3}", unit), f"'{number} {unit}' says nothing here"
+            self.currency = unit
+            self.money = dict.fromkeys(BASES, number)
+
+    def period(self) -> tuple[int, int]:
+        start = self.start or 0
+        return start, start + self.length if self.length is not None else MONTH
+
+    def bill_columns(self) -> dict[str, object]:
+        names = {"account": "SubAccountId", "payer": "BillingAccountId", "region": "RegionId", "on": "ResourceId"}
+        told = {names[key]: value for key, value in self.columns.items() if key in names}
+        tags = {"Tags": json.dumps(self.tags)} if self.tags else {}
+        return told | tags | {"BillingCurrency": self.currency}
+
+
+@dataclass
+class Telling:
+    """The lines before the first `=>`, as files."""
+
+    charges: list[Row] = field(default_factory=list)
+    placements: list[Row] = field(default_factory=list)
+    machines: list[Row] = field(default_factory=list)
+    ends: dict[str, int] = field(default_factory=dict)
+    machine: str = ""
+
+    def machine_line(self, name: str, told: Told) -> None:
+        self.machine = name
+        self.ends.setdefault(name, told.start or 0)
+        listed = {key: value for key, value in told.columns.items() if key in SIZES}
+        if listed:
+            account = {"account": told.columns.get("account", "A-1")}
+            self.machines.append({"machine_id": name} | account | listed)
+        if told.money:
+            resource = told.columns.get("resource_id", name)
+            self.charges.append(hours_of(resource, told.period(), told.money, **told.bill_columns()))
+
+    def attempt_line(self, name: str, told: Told) -> None:
+        job, _, attempt = name.partition("#")
+        machine = told.columns.pop("on", self.machine)
+        start = told.start if told.start is not None else self.ends.get(machine, 0)
+        end = None if "running" in told.flags else start + (told.length or 0)
+        unknown = set(told.columns) - {*SIZES, *LABELS, "state", "framework"}
+        assert not unknown, f"an attempt has no {unknown}"
+        self.placements.append(placement(job, machine, (start, end), attempt=attempt or 1, **told.columns))
+        if "twice" in told.flags:
+            self.placements.append(self.placements[-1])
+        self.ends[machine] = end or start
+
+    def charge_line(self, name: str, told: Told) -> None:
+        self.charges.append(charge(told.period(), told.money, **(CHARGES[name] | told.bill_columns())))
+
+    def case(self, settings: str) -> Case:
+        return Case(self.charges, self.placements, self.machines, settings)
+
+
+def case_of(text: str) -> Case:
+    """The files a story's first part tells of."""
+    events, _, settings = inspect.cleandoc(text).partition("\nrules\n")
+    telling = Telling()
+    for line in filter(None, map(str.strip, events.splitlines())):
+        kind, name, *words = line.split()
+        getattr(telling, f"{kind}_line")(name, Told.of(words))
+    return telling.case(settings)
+
+
+def tell(keeper: Bookkeeper, text: str) -> Account:
+    """The account of a story's first part; it ties to the bill on every basis."""
+    case = case_of(text)
+    account = keeper.book(case)
+    for currency in account.currencies:
+        lines = [row for row in case.charges if row["BillingCurrency"] == currency]
+        for basis in BASES:
+            assert sum(account.owed(basis, currency).values()) == sum_of(lines, basis)
+        report = account.report(currency=currency)
+        assert report.total == report.bill == sum_of(lines, "effective")
+    return account
+
+
+def _check_payers(account: Account, basis: str, lines: list[str]) -> None:
+    told: dict[tuple[str, str, str], Decimal] = {}
+    for line in lines:
+        payer, amount, *reason = re.split(r"\s{2,}", line)
+        number, _, currency = amount.partition(" ")
+        told[payer, currency or "USD", " ".join(reason)] = Decimal(number)
+    explained = {(payer, currency) for payer, currency, reason in told if reason}
+    got: dict[tuple[str, str, str], Decimal] = {}
+    for share in account.shares:
+        who = share["payer"].removesuffix("#1"), share["currency"]
+        key = (*who, share["reason"] if who in explained else "")
+        got[key] = got.get(key, Decimal(0)) + share[basis]
+    assert {key: value for key, value in got.items() if value} == {key: value for key, value in told.items() if value}
+
+
+def check(keeper: Bookkeeper, text: str) -> None:
+    """Tell the story and compare every payer, to the last digit, and every finding."""
+    before, *afters = re.split(r"^=>", inspect.cleandoc(text), flags=re.MULTILINE)
+    account = tell(keeper, before)
+    findings: set[str] = set()
+    for after in afters:
+        basis, *lines = after.splitlines()
+        findings |= {line.removeprefix("! ") for line in lines if line.startswith("! ")}
+        _check_payers(account, basis.strip() or "effective", [line for line in lines if line and not line.startswith("! ")])
+    assert account.findings == findings
+
+
+def story(test: Callable[[], None]) -> Callable[[Bookkeeper], None]:
+    """Turn a function whose docstring is a story into a test of it."""
+    text = test.__doc__
+    assert text and "=>" in text, f"{test.__name__} tells no story"
+
+    def told(keeper: Bookkeeper) -> None:
+        check(keeper, text)
+
+    told.__name__, told.__qualname__, told.__module__, told.__doc__ = test.__name__, test.__name__, test.__module__, text
+    return told

@@ -1,0 +1,222 @@
+"""Hours and rates of the report: money over hours, divided last, and null where there are no hours."""
+
+from decimal import Decimal
+
+import pytest
+from click.testing import CliRunner
+
+from trainfare.cli.main import cli
+from trainfare.errors import TrainfareError
+
+from .books import DAY, HOUR, Bookkeeper, Case, charge, hours_of, placement, stamp
+from .story import case_of, tell
+
+UNEQUAL = """
+machine  n1  4 gpus  4 h  8.00 USD
+attempt  a   4 gpus  3 h  team nlp
+machine  n2  8 gpus  1 h  10.00 USD
+attempt  b   8 gpus  1 h  team nlp
+"""
+"""a trains 3 hours for 6.00, b one hour for 10.00."""
+
+
+def test_a_groups_rate_is_not_the_mean_of_its_members(keeper: Bookkeeper):
+    account = tell(keeper, UNEQUAL)
+    jobs = account.rows("job")
+    assert (jobs["a"].rate, jobs["b"].rate) == (Decimal(2), Decimal(10))
+    (team,) = account.report(["team"]).rows
+    assert (team.cost, team.wall_seconds, team.rate) == (Decimal(16), 4 * HOUR, Decimal(4))
+    assert team.rate != (jobs["a"].rate + jobs["b"].rate) / 2
+
+
+def test_a_rate_per_gpu_hour_divides_by_gpu_hours(keeper: Bookkeeper):
+    account = tell(keeper, UNEQUAL)
+    (team,) = account.report(["team"], per="gpu").rows
+    assert (team.gpu_seconds, team.rate) == (Decimal(20 * HOUR), Decimal("0.8"))
+
+
+def test_wall_hours_are_the_union_and_gpu_hours_the_sum(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  6 h  6.00 USD
+        attempt  a   4 gpus  4 h  from 0 h
+        machine  n2  2 gpus  6 h  6.00 USD
+        attempt  a   2 gpus  4 h  from 2 h
+        """,
+    )
+    (job,) = account.report(["job"]).rows
+    assert (job.wall_seconds, job.gpu_seconds) == (6 * HOUR, Decimal(24 * HOUR))
+    assert {row.group["machine"]: row.wall_seconds for row in account.report(["machine"]).rows} == {
+        "n1": 4 * HOUR,
+        "n2": 4 * HOUR,
+    }
+
+
+def test_wall_hours_of_two_jobs_add_up_even_at_the_same_time(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  4 h  8.00 USD
+        attempt  a   2 gpus  4 h  from 0 h
+        attempt  b   2 gpus  4 h  from 0 h
+        """,
+    )
+    assert account.report().overall.wall_seconds == 8 * HOUR
+
+
+def test_a_job_that_is_not_on_the_bill_has_hours_and_no_cost(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  4 h  8.00 USD
+        attempt  a   4 gpus  4 h
+        attempt  b   2 gpus  3 h  on n9
+        """,
+    )
+    unbilled = account.rows("job")["b"]
+    assert unbilled.cost is None
+    assert unbilled.rate is None
+    assert (unbilled.wall_seconds, unbilled.unbilled_wall_seconds) == (3 * HOUR, 3 * HOUR)
+    assert unbilled.unbilled_gpu_seconds == Decimal(6 * HOUR)
+    assert account.report().overall.rate == Decimal(2), "hours without a price are not divided by"
+    assert account.findings == {"JOB_WITHOUT_MACHINE"}
+
+
+def test_unbilled_hours_stay_unbilled_day_by_day(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  48 h  8.00 USD
+        attempt  a   4 gpus  48 h
+        attempt  b   2 gpus  2 h  on n9  from 23 h
+        """,
+    )
+    days = [row for row in account.report(["job", "day"]).rows if row.group["job"] == "b"]
+    assert [(row.wall_seconds, row.unbilled_wall_seconds) for row in days] == [(HOUR, HOUR), (HOUR, HOUR)]
+
+
+def test_hours_before_and_after_the_bill_are_unbilled(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  2 h  8.00 USD  from 2 h
+        attempt  a   4 gpus  10 h  from 0 h
+        """,
+    )
+    (job,) = account.report(["job"]).rows
+    assert (job.wall_seconds, job.unbilled_wall_seconds, job.rate) == (10 * HOUR, 8 * HOUR, Decimal(4))
+
+
+def test_a_job_that_still_runs_has_hours_up_to_the_end_of_the_bill(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  4 h  8.00 USD
+        attempt  a   4 gpus  running  from 1 h
+        """,
+    )
+    (job,) = account.report(["job"]).rows
+    assert (job.cost, job.wall_seconds, job.unbilled_wall_seconds) == (Decimal(6), 3 * HOUR, 0)
+
+
+def test_a_job_with_money_and_no_hours_has_no_rate(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  4 h  8.00 USD
+        attempt  a   4 gpus  4 h
+        charge   storage  3.00 USD  tag team=nlp
+        """,
+    )
+    row = account.rows("team")["nlp"]
+    assert (row.cost, row.wall_seconds, row.rate, row.jobs) == (Decimal(3), 0, None, 0)
+
+
+def test_a_machine_written_in_another_case_is_one_machine(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  N1  4 gpus  4 h  8.00 USD
+        attempt  a   4 gpus  4 h  on n1
+        """,
+    )
+    (row,) = account.report(["machine"]).rows
+    assert (row.cost, row.wall_seconds, row.rate) == (Decimal(8), 4 * HOUR, Decimal(2))
+
+
+def test_what_a_cluster_shares_belongs_to_none_of_its_machines(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  4 h  8.00 USD  cluster c1
+        attempt  a   4 gpus  4 h
+        machine  n2  4 gpus  4 h  8.00 USD  cluster c1
+        attempt  b   4 gpus  4 h
+        rules
+        [[rule]]
+        name = "cluster"
+        match = { machine = true }
+        among = "cluster"
+        """,
+    )
+    assert {share["machine_id"] for share in account.shares} == {None}
+
+
+def test_a_machine_name_goes_to_the_resource_that_existed_then(keeper: Bookkeeper):
+    account = keeper.book(
+        Case(
+            [hours_of("i-1", (0, 4 * HOUR), "4.00"), hours_of("i-2", (4 * HOUR, 8 * HOUR), "8.00")],
+            [placement("a", "n1", (2 * HOUR, 6 * HOUR), gpus=1)],
+            [
+                {"machine_id": "n1", "resource_id": "i-1", "gpus": 1, "existed_from": stamp(0), "existed_to": stamp(4 * HOUR)},
+                {"machine_id": "n1", "resource_id": "i-2", "gpus": 1, "existed_from": stamp(4 * HOUR), "existed_to": ""},
+            ],
+        )
+    )
+    assert account.owed() == {"a": Decimal(6), "__idle__": Decimal(6)}
+    (job,) = account.report(["job"]).rows
+    assert (job.wall_seconds, job.unbilled_wall_seconds, job.gpu_seconds) == (4 * HOUR, 0, Decimal(4 * HOUR))
+
+
+@pytest.mark.parametrize("turn", [1, -1], ids=["as billed", "turned around"])
+def test_a_machines_size_is_found_in_whichever_line_tells_its_type(keeper: Bookkeeper, turn: int):
+    """Lines of one instance differ in their description; the order of a bill's lines means nothing."""
+    lines = [
+        hours_of("i-1", (0, HOUR), "1.00", ChargeDescription="data processed, per GB"),
+        hours_of("i-1", (0, HOUR), "7.00", ChargeDescription="On Demand p4d.24xlarge hour"),
+    ]
+    account = keeper.book(Case(lines[::turn], [placement("a", "i-1", (0, HOUR), gpus=4)]))
+    assert account.owed() == {"a": Decimal(4), "__idle__": Decimal(4)}
+
+
+def test_a_bill_without_list_cost_says_so(keeper: Bookkeeper):
+    told = {"effective": "8.00", "billed": "8.00", "contracted": "8.00"}
+    account = keeper.book(Case([charge((0, DAY), told, ServiceCategory="Storage")]))
+    assert account.findings == {"COST_MISSING"}
+    assert account.report(basis="list").total == 0
+
+
+def test_a_report_in_two_currencies_is_refused_until_one_is_chosen(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  4 h  8.00 USD
+        machine  n2  4 gpus  4 h  4.00 EUR
+        """,
+    )
+    with pytest.raises(TrainfareError, match="EUR and USD, which are never added up"):
+        account.opened.currency(None)
+    assert account.opened.currency("EUR") == "EUR"
+    assert account.report(currency="EUR").total == Decimal(4)
+
+
+def test_two_files_in_cost_per_hour_out(keeper: Bookkeeper):
+    folder = keeper.write(case_of(UNEQUAL))
+    files = [str(folder / "bill.csv"), "--jobs", str(folder / "jobs.csv"), "--machines", str(folder / "machines.csv")]
+    answer = CliRunner().invoke(cli, ["report", *files, "--by", "team", "--format", "csv"], catch_exceptions=False)
+    assert answer.exit_code == 0
+    assert answer.stdout.splitlines()[1:3] == [
+        "jobs,nlp,16.00,4.00,20.00,4.00,2.00,10.00,2,USD",
+        "__idle__,,2.00,,,,,,,USD",
+    ]

@@ -1,0 +1,418 @@
+"""Every `by`, `among` and `idle`, `to` and `parts`, told as stories: see story.py for how to read and add one."""
+
+import pytest
+
+from trainfare.config import AMONG, BY, IDLE, TO
+
+from .books import Bookkeeper
+from .story import check, story
+
+BY_ON_A_MACHINE = {
+    "gpu_seconds": "a 4.00, b 0.50, __idle__ 3.50",
+    "cpu_seconds": "a 1.00, b 2.00, __idle__ 5.00",
+    "memory": "a 4.00, b 1.00, __idle__ 3.00",
+    "dominant": "a 4.00, b 2.00, __idle__ 2.00",
+    "wall_seconds": "a 6.00, b 2.00",
+    "evenly": "a 4.00, b 4.00",
+    "bytes_sent": "a 4.00, b 0.50, __idle__ 3.50, ! USE_NOT_MEASURED",
+    "requests": "a 4.00, b 0.50, __idle__ 3.50, ! USE_NOT_MEASURED",
+}
+MACHINE = """
+machine  n1  8 gpus  8 cpus  8 gb  4 h  8.00 USD
+attempt  a   4 gpus  1 cpus  4 gb  4 h  from 0 h
+attempt  b   1 gpus  4 cpus  2 gb  2 h  from 2 h
+rules
+[[rule]]
+name = "hours"
+match = { machine = true }
+among = "machine"
+by = "BY"
+"""
+
+
+def after(told: str) -> str:
+    """`a 1.00, b 2.00` as the lines that follow `=>`."""
+    return "=>\n" + "\n".join(part if part[0] == "!" else part.replace(" ", "  ", 1) for part in told.split(", "))
+
+
+def plain(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("by", BY_ON_A_MACHINE)
+def test_a_machine_is_shared_by_what_its_rule_says(keeper: Bookkeeper, by: str):
+    check(keeper, MACHINE.replace("BY", by) + after(BY_ON_A_MACHINE[by]))
+
+
+SCOPES = """
+machine  n1  4 gpus  4 h  8.00 USD  cluster c1  region us  account A-1
+attempt  a   4 gpus  4 h  team nlp  framework torch
+machine  n2  4 gpus  4 h  8.00 USD  cluster c1  region eu  account A-1
+attempt  b   2 gpus  4 h  team vision  framework jax
+machine  n3  4 gpus  4 h  8.00 USD  cluster c2  region eu  account A-2
+attempt  d   2 gpus  4 h  team nlp  framework torch
+charge   network  4.00 USD  4 h  WHERE
+"""
+
+
+@story
+def test_a_cluster_is_shared_by_its_machines_and_keeps_its_idle():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD  cluster c1
+    attempt  a   4 gpus  4 h
+    machine  n2  4 gpus  4 h  8.00 USD  cluster c1
+    attempt  b   2 gpus  4 h
+    machine  n3  4 gpus  4 h  8.00 USD  cluster c2
+    attempt  d   4 gpus  4 h
+    charge   network  4.00 USD  4 h  tag cluster=c1
+    rules
+    [[rule]]
+    name = "traffic"
+    match = { category = "network" }
+    among = "cluster"
+    =>
+    a         10.00
+    b          5.00
+    d          8.00
+    __idle__   5.00
+    """
+
+
+SHARED = {
+    "account": ("account A-1", "a 10.666666666667, b 5.333333333333, d 4.00, __idle__ 8.00"),
+    "region": ("region eu", "a 8.00, b 6.00, d 6.00, __idle__ 8.00"),
+    "tag:team": ("tag team=nlp", "a 10.666666666667, b 4.00, d 5.333333333333, __idle__ 8.00"),
+    "tag:framework": ("tag framework=jax", "a 8.00, b 8.00, d 4.00, __idle__ 8.00"),
+    "job": ("tag job_id=d", "a 8.00, b 4.00, d 8.00, __idle__ 8.00"),
+    "all": ("", "a 10.00, b 5.00, d 5.00, __idle__ 8.00"),
+}
+
+
+@pytest.mark.parametrize("among", SHARED)
+def test_a_charge_is_shared_among_whom_its_rule_says(keeper: Bookkeeper, among: str):
+    where, told = SHARED[among]
+    rule = f'rules\n[[rule]]\nname = "traffic"\nmatch = {{ category = "network" }}\namong = "{among}"\n'
+    check(keeper, SCOPES.replace("WHERE", where) + rule + after(told))
+
+
+BY_OVER_ALL = {
+    "gpu_seconds": "a 10.00, b 10.00",
+    "cpu_seconds": "a 9.00, b 11.00",
+    "memory": "a 11.00, b 9.00",
+    "dominant": "a 9.333333333333, b 10.666666666667",
+    "wall_seconds": "a 9.333333333333, b 10.666666666667",
+    "evenly": "a 10.00, b 10.00",
+    "spend": "a 10.00, b 10.00",
+}
+
+
+@pytest.mark.parametrize("by", BY_OVER_ALL)
+def test_a_charge_over_all_is_shared_by_what_its_rule_says(keeper: Bookkeeper, by: str):
+    text = f"""
+    machine  n1  4 gpus  8 cpus  8 gb  2 h  8.00 USD
+    attempt  a   4 gpus  2 cpus  6 gb  2 h
+    machine  n2  2 gpus  8 cpus  8 gb  4 h  8.00 USD
+    attempt  b   2 gpus  3 cpus  1 gb  4 h
+    charge   network  4.00 USD  4 h
+    rules
+    [[rule]]
+    name = "traffic"
+    match = {{ category = "network" }}
+    among = "all"
+    by = "{by}"
+    """
+    check(keeper, plain(text) + after(BY_OVER_ALL[by]))
+
+
+BY_SPEND = {
+    "machine": ("on n1", "a 11.30, b 4.00, d 3.00, __idle__ 3.00"),
+    "cluster": ("tag cluster=c1", "a 10.20, b 5.10, d 3.00, __idle__ 3.00"),
+    "account": ("account A-2", "a 8.00, b 4.00, d 4.65, __idle__ 4.65"),
+    "region": ("region eu", "a 8.00, b 5.32, d 3.99, __idle__ 3.99"),
+    "tag:team": ("tag team=nlp", "a 10.40, b 4.00, d 3.90, __idle__ 3.00"),
+    "job": ("tag job_id=d", "a 8.00, b 4.00, d 6.30, __idle__ 3.00"),
+    "all": ("", "a 9.466666666667, b 4.733333333333, d 3.55, __idle__ 3.55"),
+}
+
+
+@pytest.mark.parametrize("among", BY_SPEND)
+def test_a_charge_follows_what_was_spent_where_its_rule_says(keeper: Bookkeeper, among: str):
+    where, told = BY_SPEND[among]
+    text = f"""
+    machine  n1  4 gpus  4 h  8.00 USD  cluster c1  region us  account A-1
+    attempt  a   4 gpus  4 h  team nlp
+    machine  n2  4 gpus  4 h  4.00 USD  cluster c1  region eu  account A-1
+    attempt  b   4 gpus  4 h  team vision
+    machine  n3  4 gpus  4 h  6.00 USD  cluster c2  region eu  account A-2
+    attempt  d   2 gpus  4 h  team nlp
+    charge   network  3.30 USD  4 h  {where}
+    rules
+    [[rule]]
+    name = "traffic"
+    match = {{ category = "network" }}
+    among = "{among}"
+    by = "spend"
+    """
+    check(keeper, plain(text) + after(told))
+
+
+def test_every_word_a_rule_may_use_has_a_story():
+    assert {*BY_ON_A_MACHINE, "spend"} == set(BY)
+    assert {*BY_SPEND, "tag:team"} >= set(AMONG)
+    assert {*SHARED, "machine", "cluster"} >= set(AMONG)
+    assert set(IDLE) == {"keep", "spread", "owner"}
+    assert set(TO) == {"__idle__", "__unallocated__", "__outside__"}
+
+
+@story
+def test_spread_idle_is_paid_by_the_holders():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   3 gpus  1 h
+    attempt  b   1 gpu   1 h
+    rules
+    [[rule]]
+    name = "hours"
+    match = { machine = true }
+    among = "machine"
+    idle = "spread"
+    =>
+    a  6.00
+    b  2.00
+    """
+
+
+@story
+def test_spread_idle_of_a_machine_nobody_held_stays_idle():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    rules
+    [[rule]]
+    name = "hours"
+    match = { machine = true }
+    among = "machine"
+    idle = "spread"
+    =>
+    __idle__  8.00
+    ! MACHINE_WITHOUT_JOBS
+    """
+
+
+@story
+def test_idle_of_an_owned_machine_is_paid_by_its_team():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD  team nlp
+    attempt  a   4 gpus  1 h  team vision
+    machine  n2  4 gpus  4 h  8.00 USD  pool spare
+    attempt  a   4 gpus  1 h  team vision
+    rules
+    [[rule]]
+    name = "hours"
+    match = { machine = true }
+    among = "machine"
+    idle = "owner"
+    =>
+    a         4.00
+    team:nlp  6.00  not held by any job
+    __idle__  6.00  not held by any job
+    """
+
+
+@story
+def test_a_cluster_can_spread_its_idle():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD  cluster c1
+    attempt  a   4 gpus  1 h
+    attempt  b   2 gpus  2 h
+    rules
+    [[rule]]
+    name = "cluster"
+    match = { machine = true }
+    among = "cluster"
+    idle = "spread"
+    =>
+    a  4.00
+    b  4.00
+    """
+
+
+@pytest.mark.parametrize("length", ["4 h", "2 days", "1 month"])
+def test_a_cluster_nobody_held_is_idle_whatever_the_span_of_the_charge(keeper: Bookkeeper, length: str):
+    check(
+        keeper,
+        f"machine  n1  4 gpus  {length}  8.00 USD  cluster c1\n"
+        'rules\n[[rule]]\nname = "c"\nmatch = { machine = true }\namong = "cluster"\n'
+        "=>\n__idle__  8.00  not held by any job\n! MACHINE_WITHOUT_JOBS",
+    )
+
+
+@story
+def test_an_attempt_on_all_machines_of_a_cluster_leaves_no_wall_time_idle():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD  cluster c1
+    attempt  a   4 gpus  4 h
+    machine  n2  4 gpus  4 h  8.00 USD  cluster c1
+    attempt  a   4 gpus  4 h
+    rules
+    [[rule]]
+    name = "cluster"
+    match = { machine = true }
+    among = "cluster"
+    by = "wall_seconds"
+    =>
+    a  16.00
+    """
+
+
+@story
+def test_who_tells_no_amount_holds_all_of_the_machine_in_wider_scopes_too():
+    """
+    machine  n1  4 gpus  8 cpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    machine  n2  4 gpus  8 cpus  4 h  8.00 USD
+    attempt  b   4 h
+    charge   network  2.00 USD  4 h
+    rules
+    [[rule]]
+    name = "traffic"
+    match = { category = "network" }
+    among = "all"
+    by = "dominant"
+    =>
+    a  9.00
+    b  9.00
+    ! HELD_AMOUNT_UNKNOWN
+    """
+
+
+@story
+def test_parts_of_different_things_may_add_up_to_more_than_one_machine():
+    """
+    machine  n1  8 gpus  8 cpus  4 h  8.00 USD
+    attempt  a   4 gpus  1 cpus  4 h  from 0 h
+    attempt  b   1 gpus  6 cpus  2 h  from 2 h
+    rules
+    [[rule]]
+    name = "hours"
+    match = { machine = true }
+    among = "machine"
+    by = "dominant"
+    =>
+    a         3.60
+    b         2.40
+    __idle__  2.00
+    """
+
+
+@story
+def test_a_rule_may_have_the_name_of_a_built_in_one():
+    """
+    machine  n1  4 gpus  8 cpus  4 h  8.00 USD
+    attempt  a   4 gpus  2 cpus  4 h
+    rules
+    [[rule]]
+    name = "machine"
+    match = { machine = true }
+    among = "machine"
+    by = "cpu_seconds"
+    =>
+    a         2.00
+    __idle__  6.00
+    """
+
+
+@story
+def test_without_the_scope_it_asks_for_a_rule_leaves_its_charge_unallocated():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    charge   network  2.00 USD
+    rules
+    [[rule]]
+    name = "traffic"
+    match = { category = "network" }
+    among = "cluster"
+    =>
+    a                8.00
+    __unallocated__  2.00  its cluster is not known
+    """
+
+
+@story
+def test_charges_are_sent_where_a_rule_says():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    charge   storage   1.00 USD
+    charge   network   2.00 USD
+    charge   platform  4.00 USD
+    rules
+    rule = [
+      { name = "cold",  match = { category = "storage" },  to = "__idle__",        reason = "cold data" },
+      { name = "pipes", match = { service = "*transfer*" }, to = "__outside__" },
+      { name = "studio", match = { category = ["platform", "labour"] }, to = "__unallocated__" },
+    ]
+    =>
+    a                8.00
+    __idle__         1.00  cold data
+    __outside__      2.00  pipes
+    __unallocated__  4.00  studio
+    """
+
+
+@story
+def test_fixed_parts_are_divided_to_the_last_unit():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    charge   storage  10.00 USD
+    charge   network  10.00 USD
+    charge   platform  1.00 USD
+    rules
+    rule = [
+      { name = "s", match = { category = "storage" }, parts = { "team:nlp" = 60, "team:vision" = 40 } },
+      { name = "n", match = { category = "network" }, parts = { "team:c" = 1, "team:a" = 1, "team:b" = 1 } },
+      { name = "p", match = { category = "platform" }, parts = { "team:a" = 1, "__outside__" = 2 } },
+    ]
+    =>
+    a            8.00
+    team:nlp     6.00
+    team:vision  4.00
+    team:a       3.666666666667
+    team:b       3.333333333333
+    team:c       3.333333333333
+    __outside__  0.666666666667
+    """
+
+
+@story
+def test_the_first_rule_that_matches_takes_the_charge():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    charge   storage  1.00 USD  tag env=prod
+    charge   storage  2.00 USD
+    rules
+    rule = [
+      { name = "one", match = { category = "storage", tag = { env = "pr*" } }, to = "__outside__" },
+      { name = "two", match = { category = "storage" }, to = "__idle__" },
+      { name = "three", match = { category = "storage" }, to = "__unallocated__" },
+    ]
+    =>
+    a            8.00
+    __outside__  1.00
+    __idle__     2.00
+    """
+
+
+@story
+def test_without_any_rule_everything_is_unallocated():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    charge   storage  1.00 USD  tag team=nlp
+    rules
+    default_rules = false
+    =>
+    __unallocated__  8.00  compute cost that names no machine, job or tag
+    __unallocated__  1.00  storage cost that names no machine, job or tag
+    """

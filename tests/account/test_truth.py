@@ -1,0 +1,112 @@
+"""The simulator knows who owes what without reading a file. The published book says the same, to the last digit."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+from random import Random
+
+import pytest
+
+from trainfare import pipeline
+from trainfare.config import load
+from trainfare.report.cost import Question, report
+from trainfare.report.keys import OF_CHARGE, OF_JOB, OF_MACHINE, OF_TIME
+from trainfare.report.opened import Opened, open_books
+from trainfare.simulate import Simulated, write
+from trainfare.store import Store
+from trainfare.tables import BASES
+
+from .books import with_settings
+
+TRUTH_OF_RULE = {
+    "named job": "named job",
+    "unused commitment": "unused capacity",
+    "unused reservation": "unused capacity",
+    "machine": "machines",
+    "commitment purchase": "purchases",
+    "tax, credit, adjustment": "overheads",
+    "support": "overheads",
+    "other service": "not training",
+    "other machine": "not training",
+    "no rule": "everything else",
+}
+EVERY_KEY = (*OF_JOB, *OF_MACHINE, *OF_TIME, *OF_CHARGE)
+
+Owed = dict[tuple[str, str], tuple[Decimal, ...]]
+
+
+@dataclass(frozen=True)
+class Published:
+    """An invented month and the book that was published of its files."""
+
+    simulated: Simulated
+    opened: Opened
+
+
+@pytest.fixture(scope="module", params=[(7, 1.0), (11, 0.15)], ids=["a whole company", "a small one"])
+def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
+    seed, scale = request.param
+    folder = tmp_path_factory.mktemp("simulated")
+    simulated = write(folder, seed, scale=scale)
+    files = [*simulated.bills, simulated.jobs, simulated.machines]
+    config = load(with_settings(folder, [path.name for path in files]) / "trainfare.toml")
+    with Store.open(folder, config.catalog) as store, pipeline.fresh_engine() as engine:
+        (built,) = pipeline.build(config, store)
+        yield Published(simulated, open_books(engine, [store.files(built.book)]))
+
+
+def truth(simulated: Simulated) -> Owed:
+    with simulated.truth.open(encoding="utf-8", newline="") as opened:
+        return {
+            (row["payer"], row["rule"]): tuple(Decimal(row[basis]) for basis in BASES) for row in csv.DictReader(opened)
+        }
+
+
+def published(opened: Opened) -> Owed:
+    sums = ", ".join(f"sum({basis})" for basis in BASES)
+    owed: Owed = {}
+    for payer, rule, *amounts in opened.engine.rows(f"SELECT payer, rule, {sums} FROM shares GROUP BY payer, rule"):
+        key = payer, "tagged" if rule.startswith("tagged ") else TRUTH_OF_RULE[rule]
+        owed[key] = tuple(a + b for a, b in zip(owed.get(key, [Decimal(0)] * len(BASES)), amounts, strict=True))
+    return owed
+
+
+def nonzero(owed: Owed) -> Owed:
+    return {key: amounts for key, amounts in owed.items() if any(amounts)}
+
+
+def test_every_payer_owes_the_truth_by_every_rule_on_every_basis(month: Published):
+    expected, got = nonzero(truth(month.simulated)), nonzero(published(month.opened))
+    assert len(expected) > 500
+    assert {rule for _, rule in expected} == {*TRUTH_OF_RULE.values(), "tagged"}
+    assert {key: (expected.get(key), got.get(key)) for key in expected.keys() | got if expected.get(key) != got.get(key)} == {}
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_the_book_ties_to_the_invented_charges(month: Published, basis: str):
+    answer = report(month.opened, Question([], basis))
+    assert answer.total == answer.bill == month.simulated.total(basis)
+    assert answer.difference == 0
+
+
+def test_groups_of_a_whole_month_add_up_whatever_they_are_grouped_by(month: Published):
+    rng = Random(3)
+    pairs, triples = list(combinations(EVERY_KEY, 2)), list(combinations(EVERY_KEY, 3))
+    for by in [*([key] for key in EVERY_KEY), *rng.sample(pairs, 5), *rng.sample(triples, 5)]:
+        answer = report(month.opened, Question(list(by)))
+        jobs = sum((row.cost or Decimal(0) for row in answer.rows), Decimal(0))
+        assert jobs == answer.overall.cost, by
+        assert jobs + answer.idle.cost + answer.unallocated.cost + answer.outside.cost == answer.total, by
+
+
+def test_hours_of_a_whole_month_add_up_by_day_and_by_machine(month: Published):
+    """GPU time is a sum, so it adds up over anything; wall time adds up over days, but not over machines."""
+    days, machines = (report(month.opened, Question([key])) for key in ("day", "machine"))
+    overall = days.overall
+    assert overall.gpu_seconds
+    assert sum(row.gpu_seconds for row in days.rows) == overall.gpu_seconds
+    assert sum(row.gpu_seconds for row in machines.rows) == overall.gpu_seconds
+    assert sum(row.wall_seconds for row in days.rows) == overall.wall_seconds
+    assert sum(row.wall_seconds for row in machines.rows) > overall.wall_seconds

@@ -1,0 +1,96 @@
+"""The documentation as the tests see it: pages, and the blocks of code in them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+STANDS_FOR = {"make demo": "trainfare demo --folder demo"}
+"""Lines that would install packages, and what of them is run instead."""
+NOT_RUN = ("make ", "git clone ", "pip ")
+"""What else is not run, by how the line begins."""
+
+_FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_EXIT = re.compile(r"#\s*exit (\d+)\s*$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: what it is said to hold, and its lines."""
+
+    kind: str
+    text: str
+
+    @property
+    def lines(self) -> list[str]:
+        return [line for line in self.text.split("\n") if line.strip()]
+
+
+def blocks(page: Path, *kinds: str) -> list[Block]:
+    """The fenced blocks of a page, of these kinds only if any are named."""
+    found = [Block(kind, text) for kind, text in _FENCE.findall(page.read_text(encoding="utf-8"))]
+    return [block for block in found if not kinds or block.kind in kinds]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A shell line that was run, and what the page says it shows."""
+
+    line: str
+    wanted_code: int
+    code: int
+    output: str
+    shown: list[str]
+
+
+def run(page: Path, folder: Path) -> Iterator[Ran]:
+    """Run every line of the page's `sh` blocks in `folder`. A `text` block below shows what the last line prints."""
+    found = blocks(page, "sh", "text")
+    for block, following in zip(found, [*found[1:], None], strict=True):
+        if block.kind == "sh":
+            shown = following.lines if following and following.kind == "text" else []
+            for line in block.lines:
+                if ran := _run(line, folder, shown if line == block.lines[-1] else []):
+                    yield ran
+
+
+def _run(line: str, folder: Path, shown: list[str]) -> Ran | None:
+    command = STANDS_FOR.get(line, line)
+    if command.startswith(NOT_RUN):
+        return None
+    wanted = _EXIT.search(line)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    surroundings = os.environ | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=surroundings,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return Ran(line, int(wanted[1]) if wanted else 0, done.returncode, done.stdout, shown)
+
+
+def checkout(folder: Path) -> Path:
+    """A folder that looks like the project's, with a bill and a job log in it as the README's reader has them."""
+    shutil.copytree(DOCS / "example", folder / "docs" / "example")
+    shutil.copy(ROOT / "README.md", folder)
+    (folder / ".venv").symlink_to(Path(sys.executable).parent.parent)
+    example = DOCS / "example"
+    shutil.copy(example / "bill.csv", folder / "bill.csv")
+    named = (
+        (example / "sacct.txt")
+        .read_text(encoding="utf-8")
+        .replace("gpu[01-02]", "i-0aa1,i-0bb2")
+        .replace("gpu01", "i-0aa1")
+    )
+    (folder / "jobs.csv").write_text(named, encoding="utf-8")
+    return folder

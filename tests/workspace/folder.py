@@ -1,0 +1,143 @@
+"""A workspace as a test handles it: files put in, commands run, books read back digit for digit."""
+
+import contextlib
+import io
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from trainfare import config
+from trainfare.cli import main
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.period import Month
+from trainfare.store import Book, Store
+from trainfare.tables import BASES
+
+from . import company
+from .company import Line
+
+COMMAND = Path(sys.executable).with_name("trainfare")
+
+Digits = dict[str, list[tuple[str, ...]]]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that ended: its exit code, its data and its talk."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Workspace:
+    folder: Path
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def write_bill(self, month: Month, told: Iterable[Line], name: str = "") -> Path:
+        return self.write(f"bills/{name or month}.csv", company.bill(month, told))
+
+    def write_jobs(self, month: Month, seed: int = 1, name: str = "") -> Path:
+        return self.write(f"jobs/{name or month}.csv", company.jobs(month, seed))
+
+    def run(self, command: str, *arguments: object) -> Ran:
+        """Run a command on this workspace, in this process."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main([command, *map(str, arguments), "-w", str(self.folder)])
+                code = 0
+            except SystemExit as left:
+                code = int(left.code or 0)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def build(self) -> list[str]:
+        """Build, and give what was said of each month."""
+        ran = self.run("build")
+        assert ran.code == 0, ran.err
+        return [line.split("(")[0].strip() for line in ran.err.splitlines() if not line.startswith("next:")]
+
+    def close(self, month: Month) -> None:
+        assert self.run("close", month).code == 0
+
+    def open(self) -> Store:
+        """The store as the commands open it: the catalog is where the settings say."""
+        return Store.open(self.folder, config.load(self.folder / config.FILE_NAME).catalog)
+
+    def books(self) -> list[tuple[str, int]]:
+        with self.open() as store:
+            return [(str(book.month), book.version) for book in store.catalog.books()]
+
+    def book(self, month: Month, version: int | None = None) -> Book:
+        with self.open() as store:
+            found = store.catalog.book(month, version) if version else store.catalog.latest(month)
+        assert found
+        return found
+
+    def total(self, month: Month, version: int | None = None, source: str | None = None) -> Decimal:
+        """The effective cost of a book, or of one source in it."""
+        totals = [one for one in self.book(month, version).totals if one.basis == "effective"]
+        return sum((one.charges for one in totals if source in (None, one.source)), Decimal())
+
+    def sources(self, month: Month) -> set[str]:
+        return {total.source for total in self.book(month).totals}
+
+    def digits(self, month: Month, version: int | None = None) -> Digits:
+        """Everything a book says, as text, in an order that does not depend on how it was written."""
+        book = self.book(month, version)
+        with contextlib.closing(DuckDB()) as engine:
+            return {name: _rows(engine, self.folder / "lake" / path) for name, path in book.files.items()}
+
+    def listing(self) -> dict[str, int]:
+        """Every file below the lake, and when it was last changed."""
+        lake = self.folder / "lake"
+        return {str(path.relative_to(lake)): path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()}
+
+    def unreferenced(self) -> set[str]:
+        """Tables and archives in the lake that nothing names."""
+        with self.open() as store:
+            return {name for name in self.listing() if name.endswith(".parquet")} - store.catalog.referenced_files()
+
+    def require_sound(self, latest: bool = False) -> None:
+        """Every version of every month (or the latest of each) can be read whole, and its shares add up to its
+        charges on every basis.
+        """
+        with self.open() as store:
+            newest = [store.catalog.latest(month) for month in store.catalog.months()]
+            books = [(book, store.files(book).files) for book in (newest if latest else store.catalog.books()) if book]
+        assert books
+        with contextlib.closing(DuckDB()) as engine:
+            for book, files in books:
+                counted = {name: engine.row(f"SELECT count(*) FROM {_read(path)}")[0] for name, path in files.items()}
+                assert counted == book.rows
+                assert _sums(engine, files["shares"]) == {_key(t): t.charges for t in book.totals}
+                assert all(total.shares == total.charges for total in book.totals)
+
+
+def _read(path: Path) -> str:
+    return f"read_parquet({quoted(path)})"
+
+
+def _key(total: Any) -> tuple[str, str, str]:
+    return total.source, total.currency, total.basis
+
+
+def _sums(engine: DuckDB, shares: Path) -> dict[tuple[str, str, str], Decimal]:
+    sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
+    found = engine.records(f"SELECT source, currency, {sums} FROM {_read(shares)} GROUP BY ALL")
+    return {(row["source"], row["currency"], basis): row[basis] for row in found for basis in BASES}
+
+
+def _rows(engine: DuckDB, path: Path) -> list[tuple[str, ...]]:
+    names = engine.columns(_read(path))
+    texts = ", ".join(f'CAST("{name}" AS VARCHAR)' for name in names)
+    return [tuple(names), *engine.rows(f"SELECT {texts} FROM {_read(path)} ORDER BY ALL")]

@@ -1,0 +1,199 @@
+"""Building again: what has not changed is left alone, what was restated is a new version beside the old one."""
+
+import json
+from decimal import Decimal
+
+from trainfare.period import Month
+
+from . import company
+from .company import DECEMBER, NOVEMBER, OCTOBER
+from .conftest import furnish
+from .folder import Workspace
+
+FIRST = [("2026-10", 1), ("2026-11", 1)]
+NOTHING = ["2026-10  nothing changed: version 1 stands", "2026-11  nothing changed: version 1 stands"]
+
+
+def difference(workspace: Workspace, month: Month) -> list[dict[str, str]]:
+    ran = workspace.run("diff", "--month", month, "--format", "json")
+    assert ran.code == 0, ran.err
+    payers: list[dict[str, str]] = json.loads(ran.out)["payers"]
+    return payers
+
+
+def changes(found: list[dict[str, str]]) -> dict[tuple[str, str], Decimal]:
+    return {(row["payer"], row["rule"]): Decimal(row["change"]) for row in found}
+
+
+def test_the_same_build_twice_changes_nothing(workspace: Workspace) -> None:
+    told = workspace.build()
+    assert told == [
+        f"2026-10  version 1: {company.total(company.lines(OCTOBER)).normalize():f} USD shared, every unit of it",
+        f"2026-11  version 1: {company.total(company.lines(NOVEMBER)).normalize():f} USD shared, every unit of it",
+    ]
+    listing, report = workspace.listing(), workspace.run("report", "--format", "json")
+    assert workspace.build() == NOTHING
+    assert workspace.listing() == listing
+    assert workspace.run("report", "--format", "json") == report
+    assert workspace.books() == FIRST
+
+
+def test_reading_a_book_changes_nothing(built: Workspace) -> None:
+    listing = built.listing()
+    for command in ("report", "reconcile"):
+        assert built.run(command) == built.run(command)
+    assert built.listing() == listing
+
+
+def test_two_workspaces_of_the_same_files_have_the_same_digits(built: Workspace, workspace: Workspace) -> None:
+    for month in (OCTOBER, NOVEMBER):
+        assert len(built.digits(month)["shares"]) > 100
+    workspace.build()
+    assert [workspace.digits(m) for m in (OCTOBER, NOVEMBER)] == [built.digits(m) for m in (OCTOBER, NOVEMBER)]
+
+
+def test_a_file_delivered_again_changes_nothing(built: Workspace) -> None:
+    before = built.listing()
+    built.write_bill(OCTOBER, company.lines(OCTOBER))
+    built.write_jobs(NOVEMBER)
+    assert built.build() == NOTHING
+    assert built.listing() == before
+
+
+def test_the_same_content_under_another_name_counts_once(built: Workspace) -> None:
+    before = built.listing()
+    built.write_bill(OCTOBER, company.lines(OCTOBER), name="october again")
+    built.write_jobs(OCTOBER, name="the same jobs")
+    assert built.build() == NOTHING
+    assert built.listing() == before
+
+
+def test_a_renamed_file_is_the_same_delivery(built: Workspace) -> None:
+    bill = built.folder / "bills" / "2026-10.csv"
+    bill.rename(bill.with_name("october.csv"))
+    assert built.build() == NOTHING
+
+
+def test_a_restated_bill_supersedes_and_the_old_book_stays_readable(built: Workspace) -> None:
+    """One job alone held gpu-4 on the first, so that what the day costs more is its own, and nobody else pays more."""
+    first = built.digits(OCTOBER)
+    built.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-4", "0.000000000001"))
+    assert [line[:18] for line in built.build()] == ["2026-10  version 2", "2026-11  nothing c"]
+
+    assert built.digits(OCTOBER, 1) == first
+    assert built.digits(OCTOBER, 2) != first
+    assert built.total(OCTOBER, 2) - built.total(OCTOBER, 1) == Decimal("0.000000000001")
+    found = difference(built, OCTOBER)
+    assert changes(found) == {("alone-2026-10#1", "machine"): Decimal("0.000000000001")}
+    assert built.run("reconcile", "--month", OCTOBER).code == 0
+    built.require_sound()
+
+
+def test_a_difference_adds_up_to_the_change_of_the_total(built: Workspace) -> None:
+    """Support is shared by what everybody spends: restating one day moves everybody a little."""
+    told = [*company.lines(OCTOBER), company.support(OCTOBER, "1000.00")]
+    built.write_bill(OCTOBER, told)
+    built.build()
+    built.write_bill(OCTOBER, company.restated(told, "gpu-1", "123.456789"))
+    built.build()
+    found = changes(difference(built, OCTOBER))
+    assert len(found) > 20
+    assert sum(found.values()) == built.total(OCTOBER, 3) - built.total(OCTOBER, 2) == Decimal("123.456789")
+    built.require_sound()
+
+
+def test_a_month_that_is_restated_back_has_its_old_digits(built: Workspace) -> None:
+    built.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "50"))
+    built.build()
+    built.write_bill(OCTOBER, company.lines(OCTOBER))
+    built.build()
+    assert built.books() == [("2026-10", 1), ("2026-10", 2), ("2026-10", 3), ("2026-11", 1)]
+    assert built.digits(OCTOBER, 3) == built.digits(OCTOBER, 1)
+
+
+def test_a_bill_of_the_next_month_leaves_this_one_alone(built: Workspace) -> None:
+    built.write_bill(DECEMBER, company.lines(DECEMBER))
+    built.write_jobs(DECEMBER)
+    built.build()
+    assert built.books() == [*FIRST, ("2026-12", 1)]
+
+
+def test_months_that_came_one_by_one_have_the_digits_of_months_that_came_together(built: Workspace) -> None:
+    """A book that stands must be the book that a build from nothing would make."""
+    built.write_bill(DECEMBER, company.lines(DECEMBER))
+    built.write_jobs(DECEMBER)
+    built.build()
+    together = furnish(built.folder.with_name("together"))
+    together.write_bill(DECEMBER, company.lines(DECEMBER))
+    together.write_jobs(DECEMBER)
+    together.build()
+    for month in (OCTOBER, NOVEMBER, DECEMBER):
+        assert built.digits(month) == together.digits(month)
+
+
+def test_a_job_log_of_another_month_leaves_this_one_alone(built: Workspace) -> None:
+    built.write_jobs(NOVEMBER, seed=2)
+    built.build()
+    assert built.books() == [*FIRST, ("2026-11", 2)]
+
+
+def test_a_changed_rule_is_a_new_version_and_the_difference_names_it(built: Workspace) -> None:
+    rule = '[[rule]]\nname = "storage is shared"\nmatch = { category = "storage" }\namong = "all"\n'
+    built.write("trainfare.toml", company.settings() + rule)
+    built.build()
+    assert built.books() == [("2026-10", 1), ("2026-10", 2), ("2026-11", 1), ("2026-11", 2)]
+    found = difference(built, OCTOBER)
+    assert {row["rule"] for row in found} == {"storage is shared", "tagged team"}
+    assert sum(changes(found).values()) == 0
+    built.require_sound()
+
+
+def test_a_comment_in_the_settings_changes_nothing(built: Workspace) -> None:
+    built.write("trainfare.toml", "# October was dear.\n" + company.settings())
+    assert built.build() == NOTHING
+
+
+def test_one_month_can_be_built_alone(built: Workspace) -> None:
+    for month in (OCTOBER, NOVEMBER):
+        built.write_bill(month, company.restated(company.lines(month), "gpu-1", "1"))
+    assert built.run("build", "--month", NOVEMBER).code == 0
+    assert built.books() == [*FIRST, ("2026-11", 2)]
+    ran = built.run("build", "--month", DECEMBER)
+    assert (ran.code, ran.err) == (
+        3,
+        "bill: there are no charges of 2026-12\n  The bills have 2026-10, 2026-11.\n",
+    )
+
+
+def test_a_source_that_is_gone_is_told_and_the_book_stays(built: Workspace) -> None:
+    for path in (built.folder / "bills").iterdir():
+        path.unlink()
+    (built.folder / "machines.csv").unlink()
+    ran = built.run("build")
+    assert (ran.code, ran.err) == (
+        2,
+        "bills/*.csv: no file is there\nmachines.csv: no file is there\n"
+        "  Check the path; it is relative to the folder of the settings file.\n",
+    )
+    assert built.books() == FIRST
+    built.require_sound()
+
+
+def test_a_month_whose_bill_is_gone_keeps_its_book(built: Workspace) -> None:
+    (built.folder / "bills" / "2026-10.csv").unlink()
+    assert built.build() == NOTHING[1:]
+    assert built.run("report", "--month", OCTOBER).code == 0
+
+
+def test_a_bad_bill_is_refused_whole_and_the_book_stays(built: Workspace) -> None:
+    """Nothing of a refused delivery is kept, not even the good file beside the bad one."""
+    built.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
+    built.write("bills/2026-11.csv", company.bill(NOVEMBER, company.lines(NOVEMBER)).replace("USD", "dollars", 1))
+    ran = built.run("build")
+    assert ran.code == 2
+    assert "2026-11.csv:2: BillingCurrency 'dollars' is not a currency code\n" in ran.err
+    assert built.books() == FIRST
+    with built.open() as store:
+        store.sweep()
+    assert built.unreferenced() == set()
+    built.require_sound()

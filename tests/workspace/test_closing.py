@@ -1,0 +1,229 @@
+"""A closed month does not change; what arrives later is an adjustment in the next open one, booked once."""
+
+from decimal import Decimal
+
+import pytest
+
+from trainfare.period import Month
+
+from . import company
+from .company import DECEMBER, NOVEMBER, OCTOBER
+from .folder import Workspace
+
+ADJUSTING_OCTOBER = "cloud adjusting 2026-10"
+ADJUSTING_NOVEMBER = "cloud adjusting 2026-11"
+
+
+def restate(workspace: Workspace, month: Month, by: str) -> None:
+    workspace.write_bill(month, company.restated(company.lines(month), "gpu-4", by))
+
+
+def add(workspace: Workspace, month: Month) -> None:
+    workspace.write_bill(month, company.lines(month))
+    workspace.write_jobs(month)
+
+
+def charged(*months: Month) -> Decimal:
+    return sum((company.total(company.lines(month)) for month in months), Decimal())
+
+
+def test_a_closed_month_is_left_alone(built: Workspace) -> None:
+    """Neither a restated bill, nor other jobs, nor another rule changes a digit of it."""
+    built.close(OCTOBER)
+    before = built.digits(OCTOBER)
+    restate(built, OCTOBER, "50")
+    built.write_jobs(OCTOBER, seed=2)
+    rule = '[[rule]]\nname = "storage is shared"\nmatch = { category = "storage" }\namong = "all"\n'
+    built.write("trainfare.toml", company.settings() + rule)
+    assert built.build()[1] == "2026-10  closed with version 1; what came later is in the next open month"
+    assert built.books() == [("2026-10", 1), ("2026-11", 1), ("2026-11", 2)]
+    assert built.digits(OCTOBER) == before
+    built.require_sound()
+
+
+def test_asking_for_a_closed_month_says_that_it_is_closed(built: Workspace) -> None:
+    built.close(OCTOBER)
+    restate(built, OCTOBER, "50")
+    assert built.run("build", "--month", OCTOBER).err == (
+        "2026-10  closed with version 1; what came later is in the next open month\n"
+    )
+    assert built.books() == [("2026-10", 1), ("2026-11", 1)]
+
+
+def test_closing_alone_changes_no_open_month(built: Workspace) -> None:
+    built.close(OCTOBER)
+    assert built.build()[0] == "2026-11  nothing changed: version 1 stands"
+
+
+def test_a_later_difference_is_an_adjustment_in_the_next_open_month(built: Workspace) -> None:
+    """The job that was alone on gpu-4 pays what its day cost more, a month later and by name."""
+    built.close(OCTOBER)
+    restate(built, OCTOBER, "50.000000000001")
+    built.build()
+    assert built.sources(NOVEMBER) == {"cloud", ADJUSTING_OCTOBER}
+    assert built.total(NOVEMBER, source=ADJUSTING_OCTOBER) == Decimal("50.000000000001")
+    assert built.total(OCTOBER) + built.total(NOVEMBER) == charged(OCTOBER, NOVEMBER) + Decimal("50.000000000001")
+    header, *shares = built.digits(NOVEMBER)["shares"]
+    of = {name: header.index(name) for name in ("source", "payer", "effective")}
+    late = [row for row in shares if row[of["source"]] == ADJUSTING_OCTOBER and Decimal(row[of["effective"]])]
+    assert [(row[of["payer"]], Decimal(row[of["effective"]])) for row in late] == [
+        ("alone-2026-10#1", Decimal("50.000000000001"))
+    ]
+    assert built.run("reconcile", "--month", NOVEMBER).code == 0
+    built.require_sound()
+
+
+def test_an_adjustment_needs_no_other_charges(built: Workspace) -> None:
+    """December has no bill yet, and still October's correction has a book to be in."""
+    built.close(OCTOBER)
+    built.close(NOVEMBER)
+    restate(built, OCTOBER, "3")
+    built.build()
+    assert built.sources(DECEMBER) == {ADJUSTING_OCTOBER}
+    assert built.total(DECEMBER) == 3
+
+
+def test_an_adjustment_taken_back_is_gone(built: Workspace) -> None:
+    built.close(OCTOBER)
+    restate(built, OCTOBER, "50")
+    built.build()
+    restate(built, OCTOBER, "0")
+    built.build()
+    assert built.sources(NOVEMBER) == {"cloud"}
+    assert built.digits(NOVEMBER, 3) == built.digits(NOVEMBER, 1)
+
+
+def test_the_same_adjustment_twice_changes_nothing(built: Workspace) -> None:
+    built.close(OCTOBER)
+    restate(built, OCTOBER, "50")
+    built.build()
+    listing = built.listing()
+    assert built.build()[0] == "2026-11  nothing changed: version 2 stands"
+    assert built.listing() == listing
+
+
+def test_a_late_bill_of_a_closed_month_is_an_adjustment(built: Workspace) -> None:
+    """A second file for October, and then the same without the first: what it said is taken back."""
+    built.close(OCTOBER)
+    late = built.write_bill(OCTOBER, [company.support(OCTOBER, "70.00")], name="late")
+    built.build()
+    assert built.total(NOVEMBER, source=ADJUSTING_OCTOBER) == 70
+    late.unlink()
+    built.build()
+    assert built.sources(NOVEMBER) == {"cloud"}
+
+
+def test_a_bill_taken_away_is_taken_back(built: Workspace) -> None:
+    """October came in two files; one turns out to be wrong after the month was closed. One log has all jobs."""
+    both = [company.jobs(month).split("\n", 1) for month in (OCTOBER, NOVEMBER)]
+    built.write("jobs/2026-10.csv", "\n".join([*both[0], both[1][1]]).replace("\n\n", "\n"))
+    (built.folder / "jobs" / "2026-11.csv").unlink()
+    wrong = built.write_bill(OCTOBER, [company.support(OCTOBER, "70.00")], name="wrong")
+    built.build()
+    built.close(OCTOBER)
+    wrong.unlink()
+    built.build()
+    assert built.total(NOVEMBER, source=ADJUSTING_OCTOBER) == -70
+    assert built.total(OCTOBER) + built.total(NOVEMBER) == charged(OCTOBER, NOVEMBER)
+
+
+def test_a_closed_months_bill_may_be_put_away(built: Workspace) -> None:
+    """No bill speaks of October any more: that is no statement that it cost nothing."""
+    built.close(OCTOBER)
+    (built.folder / "bills" / "2026-10.csv").unlink()
+    assert built.build()[0] == "2026-11  nothing changed: version 1 stands"
+
+
+def test_a_renamed_source_is_no_adjustment(built: Workspace) -> None:
+    built.close(OCTOBER)
+    built.write("trainfare.toml", company.settings().replace('"cloud"', '"aws"'))
+    built.build()
+    assert built.sources(NOVEMBER) == {"aws"}
+
+
+def test_an_adjustment_is_booked_once(built: Workspace) -> None:
+    """Restated after October was closed, booked in November; when that is closed too, December has none of it."""
+    built.close(OCTOBER)
+    restate(built, OCTOBER, "50")
+    built.build()
+    built.close(NOVEMBER)
+    add(built, DECEMBER)
+    built.build()
+    assert built.sources(DECEMBER) == {"cloud"}
+    assert sum(map(built.total, (OCTOBER, NOVEMBER, DECEMBER))) == charged(OCTOBER, NOVEMBER, DECEMBER) + 50
+
+
+def test_a_month_restated_twice_is_adjusted_twice(built: Workspace) -> None:
+    built.close(OCTOBER)
+    restate(built, OCTOBER, "50")
+    built.build()
+    built.close(NOVEMBER)
+    add(built, DECEMBER)
+    restate(built, OCTOBER, "65")
+    restate(built, NOVEMBER, "7")
+    built.build()
+    assert built.total(DECEMBER, source=ADJUSTING_OCTOBER) == 15
+    assert built.total(DECEMBER, source=ADJUSTING_NOVEMBER) == 7
+    for month, told in ((OCTOBER, "1178.222345678908"), (NOVEMBER, "50.00"), (DECEMBER, "15.00")):
+        ran = built.run("explain", "alone-2026-10", "--month", month)
+        assert f"adds up: {told} USD, and the book says {told}" in ran.out
+    assert sum(map(built.total, (OCTOBER, NOVEMBER, DECEMBER))) == charged(OCTOBER, NOVEMBER, DECEMBER) + 72
+    built.require_sound()
+
+
+def test_what_a_month_had_before_it_was_closed_is_not_adjusted_again(built: Workspace) -> None:
+    """October was restated while both months were open, so November's book was made before October's last one."""
+    restate(built, OCTOBER, "50")
+    built.build()
+    built.close(OCTOBER)
+    built.close(NOVEMBER)
+    add(built, DECEMBER)
+    built.build()
+    assert built.sources(DECEMBER) == {"cloud"}
+    assert sum(map(built.total, (OCTOBER, NOVEMBER, DECEMBER))) == charged(OCTOBER, NOVEMBER, DECEMBER) + 50
+
+
+def test_the_next_open_month_is_the_next_that_is_open(built: Workspace) -> None:
+    """October and December are closed, November is not: what comes late for October is in November."""
+    add(built, DECEMBER)
+    built.build()
+    built.close(OCTOBER)
+    built.close(DECEMBER)
+    restate(built, OCTOBER, "50")
+    built.build()
+    assert built.total(NOVEMBER, source=ADJUSTING_OCTOBER) == 50
+    assert [month for month, _ in built.books()] == ["2026-10", "2026-11", "2026-11", "2026-12"]
+    built.close(NOVEMBER)
+    add(built, Month(2027, 1))
+    built.build()
+    assert built.sources(Month(2027, 1)) == {"cloud"}
+
+
+@pytest.mark.parametrize("restated_first", [True, False])
+def test_months_may_be_closed_in_any_order(built: Workspace, restated_first: bool) -> None:
+    built.close(NOVEMBER)
+    restate(built, OCTOBER, "50")
+    if restated_first:
+        built.build()
+    built.close(OCTOBER)
+    add(built, DECEMBER)
+    built.build()
+    late = built.total(DECEMBER) - charged(DECEMBER)
+    assert late == (0 if restated_first else 50)
+    assert sum(map(built.total, (OCTOBER, NOVEMBER, DECEMBER))) == charged(OCTOBER, NOVEMBER, DECEMBER) + 50
+
+
+def test_a_month_is_closed_once(built: Workspace) -> None:
+    assert built.run("close", OCTOBER, "--note", "invoice 77").err == "2026-10 is closed with version 1.\n"
+    ran = built.run("close", OCTOBER)
+    assert ran.code == 2
+    assert ran.err.startswith("book 2026-10: it was closed on ")
+    assert "  A closed month does not change; what comes later is an adjustment in the next open month.\n" in ran.err
+
+
+def test_a_month_without_a_book_cannot_be_closed(built: Workspace) -> None:
+    ran = built.run("close", DECEMBER)
+    told = "book 2026-12: this month has no book yet\n  Run: trainfare build --month 2026-12\n"
+    assert (ran.code, ran.err) == (2, told)
+    ran = built.run("close", "October")
+    assert (ran.code, ran.err) == (2, "MONTH: 'October' is not a month\n  Write it as YYYY-MM, for example 2026-10.\n")

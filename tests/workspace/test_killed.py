@@ -1,0 +1,82 @@
+"""A build that is killed at any instant leaves the last book readable, and the next build correct."""
+
+import math
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+from . import company
+from .company import NOVEMBER, OCTOBER
+from .conftest import furnish
+from .folder import Workspace
+from .processes import seconds_of_build, start_build
+
+KILLS = 54
+SEED = 20261101
+
+
+def restate(workspace: Workspace, number: int) -> None:
+    """Both months come anew, with content that was never seen before: there is everything to do."""
+    for month in (OCTOBER, NOVEMBER):
+        workspace.write_bill(month, company.restated(company.lines(month), "gpu-1", f"{number}.{month.number}"))
+
+
+def versions(workspace: Workspace) -> tuple[int, int]:
+    return workspace.book(OCTOBER).version, workspace.book(NOVEMBER).version
+
+
+def kill_after(workspace: Workspace, seconds: float) -> bool:
+    """Build, and kill the build after so many seconds; false if it had ended by itself."""
+    build = start_build(workspace)
+    time.sleep(seconds)
+    build.kill()
+    build.join()
+    assert build.exitcode in (0, -signal.SIGKILL)
+    return build.exitcode == -signal.SIGKILL
+
+
+def test_a_build_killed_at_any_instant_breaks_nothing(built: Workspace, tmp_path: Path) -> None:
+    """Instants are spread over the time of a build, denser where it writes; each finds what the last one left."""
+    chance = random.Random(SEED)
+    restate(built, 0)
+    whole = seconds_of_build(built)
+    instants = [whole * math.sqrt((n % 27 + chance.random()) / 27) for n in range(KILLS)]
+    seen: Counter[str] = Counter()
+    number = 0
+    while seen["killed"] < KILLS:
+        number += 1
+        before = versions(built)
+        digits = built.digits(OCTOBER)
+        restate(built, number)
+        seen["killed"] += kill_after(built, instants[number % KILLS])
+
+        after = versions(built)
+        assert all(new - old in (0, 1) for old, new in zip(before, after, strict=True))
+        assert built.digits(OCTOBER, before[0]) == digits
+        built.require_sound(latest=True)
+        seen[f"published {sum(after) - sum(before)} of 2"] += 1
+        seen["left rubbish"] += bool(built.unreferenced())
+    print(f"a build takes {whole:.2f} s; of {number} builds: {dict(seen)}")
+    assert seen["left rubbish"] > 5
+    assert seen["published 0 of 2"] > 5
+
+    built.build()
+    assert built.unreferenced() == set()
+    built.require_sound()
+    fresh = furnish(tmp_path / "fresh")
+    restate(fresh, number)
+    fresh.build()
+    assert [built.digits(month) for month in (OCTOBER, NOVEMBER)] == [fresh.digits(m) for m in (OCTOBER, NOVEMBER)]
+
+
+def test_the_first_build_of_all_can_be_killed(built: Workspace, tmp_path: Path) -> None:
+    """Here the catalog and the lake are being made, too."""
+    chance = random.Random(SEED)
+    for number in range(6):
+        new = furnish(tmp_path / f"new-{number}")
+        kill_after(new, chance.random())
+        new.build()
+        assert [new.digits(month) for month in (OCTOBER, NOVEMBER)] == [built.digits(m) for m in (OCTOBER, NOVEMBER)]
+        assert new.unreferenced() == set()

@@ -1,0 +1,116 @@
+"""A folder that cannot be used is told with its path and a remedy, never as a traceback, and the book stays."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from . import company
+from .company import OCTOBER
+from .folder import COMMAND, Ran, Workspace
+
+
+def restate(workspace: Workspace) -> None:
+    workspace.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
+
+
+def run(*arguments: object, **environment: str) -> Ran:
+    """Run a command as a user does, in a process of its own."""
+    ran = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, env=os.environ | environment)
+    assert "Traceback" not in ran.stderr
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def test_a_workspace_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+    below = tmp_path / "file" / "workspace"
+    below.parent.write_text("not a folder", encoding="utf-8")
+    ran = run("init", below)
+    assert (ran.code, ran.err) == (
+        2,
+        f"{below}/trainfare.toml: cannot be written (Not a directory)\n  Name a folder you may write to.\n",
+    )
+    ran = run("build", "-w", below)
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"{below}: this is no workspace: it has no trainfare.toml")
+
+
+def test_a_workspace_where_nothing_can_be_made_is_told() -> None:
+    ran = run("init", "/proc/self/trainfare")
+    assert ran.code == 2
+    assert ran.err.startswith("/proc/self/trainfare/trainfare.toml: cannot be written (No such file or directory)\n")
+
+
+def test_a_lake_that_is_a_file_is_told(built: Workspace) -> None:
+    lake = built.folder / "lake"
+    shutil.rmtree(lake)
+    lake.write_text("not a folder", encoding="utf-8")
+    ran = built.run("build")
+    assert (ran.code, ran.err) == (
+        2,
+        f"{lake}: the lake cannot be used: file exists\n  Use a folder that this user may write to.\n",
+    )
+
+
+def test_a_table_folder_that_is_a_file_is_told_and_the_book_stays(built: Workspace) -> None:
+    """Something else lies where the build has to put its first table."""
+    restate(built)
+    deliveries = built.folder / "lake" / "deliveries"
+    kept = deliveries.rename(deliveries.with_name("kept"))
+    deliveries.write_text("not a folder", encoding="utf-8")
+    ran = built.run("build")
+    assert (ran.code, ran.err) == (
+        2,
+        f"{deliveries}: file exists\n  Use a folder and files that this user may read and write.\n",
+    )
+    deliveries.unlink()
+    kept.rename(deliveries)
+    assert built.books() == [("2026-10", 1), ("2026-11", 1)]
+    built.require_sound()
+    assert built.build()[0].startswith("2026-10  version 2: ")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_told_and_the_book_stays(built: Workspace) -> None:
+    restate(built)
+    lake = built.folder / "lake"
+    folders = [lake, *(path for path in lake.rglob("*") if path.is_dir())]
+    for path in folders:
+        path.chmod(0o555)
+    ran = built.run("build")
+    for path in folders:
+        path.chmod(0o755)
+    assert ran.code == 2
+    assert ran.err.startswith(str(lake))
+    assert built.books() == [("2026-10", 1), ("2026-11", 1)]
+    built.require_sound()
+
+
+def test_a_file_taken_from_the_lake_is_told(built: Workspace) -> None:
+    lost = built.folder / "lake" / built.book(OCTOBER).files["shares"]
+    lost.unlink()
+    ran = built.run("report", "--month", OCTOBER)
+    assert (ran.code, ran.err) == (
+        2,
+        f"{lost}: there is no such file\n"
+        "  Restore it from a backup: files that were taken in must not be moved or changed by hand.\n",
+    )
+
+
+def test_a_file_damaged_in_the_lake_is_told(built: Workspace) -> None:
+    damaged = built.folder / "lake" / built.book(OCTOBER).files["shares"]
+    damaged.write_bytes(damaged.read_bytes()[:-40])
+    ran = built.run("report", "--month", OCTOBER)
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"{damaged}: the file is damaged")
+
+
+def test_a_temporary_folder_that_is_not_there_is_done_without(built: Workspace) -> None:
+    ran = run("report", "-w", built.folder, TMPDIR=str(built.folder / "none"))
+    assert (ran.code, ran.out) == (0, run("report", "-w", built.folder).out)
+
+
+def test_output_that_nobody_takes_is_told(built: Workspace) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [COMMAND, "report", "-w", built.folder, "--format", "json"]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (ran.returncode, ran.stderr.splitlines()[0]) == (2, "output: the disk is full")

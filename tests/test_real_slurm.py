@@ -4,6 +4,7 @@ What was driven is known (which job, how often, on which nodes, how many GPUs), 
 clock of the driver and with the seconds that Slurm gives for each of its records.
 """
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pytest
 from services import slurm_cluster
 from services.slurm_cluster import NODE_GPUS, SlurmCluster
 
+from trainfare.cli import main
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.sources.head import look
@@ -258,3 +260,63 @@ def _environment(process: Path) -> bytes:
         return (process / "environ").read_bytes()
     except OSError:
         return b""
+
+
+CENT_A_GPU_SECOND = Decimal("0.01")
+
+
+def test_every_job_is_costed_to_the_digit(placements_of_real_cluster, tmp_path, capsys):
+    """Each node's bill is a cent for each second of each of its GPUs, for two hours around the jobs. So a job costs a cent
+    for each GPU second that Slurm itself counts for its records, and idle has the rest, with nothing rounded.
+    """
+    real = placements_of_real_cluster
+    first = min(start for spans in real.seconds.values() for start, _ in spans) // 3600 * 3600
+    bill, machines = _bill_of_nodes(tmp_path, real.nodes, first, first + 7200), tmp_path / "machines.csv"
+    machines.write_text("machine_id,gpus\n" + "".join(f"{node},{gpus}\n" for node, gpus in real.nodes.items()))
+    files = ["report", str(bill), "--jobs", str(real.sacct), "--machines", str(machines), "--zone", ZONE]
+    with pytest.raises(SystemExit, match="0"):
+        main([*files, "--by", "job", "--per", "gpu", "--format", "json"])
+    told = json.loads(capsys.readouterr().out)
+    cost = {row["job"]: Decimal(row["cost"]) for row in told["rows"] if row["cost"]}
+    wanted = _gpu_seconds(real, first + 7200)
+    assert {job: cost[real.jobs[job]] for job in wanted} == {
+        job: seconds * CENT_A_GPU_SECOND for job, seconds in wanted.items()
+    }
+    capacity = sum(real.nodes.values()) * 7200
+    assert Decimal(told["idle"]["cost"]) == (capacity - sum(wanted.values())) * CENT_A_GPU_SECOND
+    assert told["difference"] == "0.00"
+    assert {row["job"]: row["rate"] for row in told["rows"] if row["rate"]}[real.jobs["preempted"]] == "36.00"
+
+
+def _bill_of_nodes(folder: Path, nodes: dict[str, int], start: int, end: int) -> Path:
+    columns = "ResourceId,BilledCost,EffectiveCost,ListCost,ContractedCost,BillingCurrency,ServiceCategory"
+    lines = [f"{columns},ChargePeriodStart,ChargePeriodEnd\n"]
+    times = ",".join(datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for second in (start, end))
+    for node, gpus in nodes.items():
+        if gpus:
+            cost = gpus * (end - start) * CENT_A_GPU_SECOND
+            lines.append(f"{node},{cost},{cost},{cost},{cost},USD,Compute,{times}\n")
+    (folder / "bill.csv").write_text("".join(lines))
+    return folder / "bill.csv"
+
+
+def _gpu_seconds(real: RealCluster, end: int) -> dict[str, int]:
+    """GPU seconds by what was done to the job, from Slurm's own count of each record's seconds."""
+
+    def held(job: str, state: str, gpus: int) -> int:
+        return sum(gpus * ((stop or end) - start) for start, stop in real.seconds[real.jobs[job], state])
+
+    [(start, resized)] = real.seconds[real.jobs["resized"], "RESIZING"]
+    [(_, done)] = real.seconds[real.jobs["resized"], "COMPLETED"]
+    het = real.seconds[f"{real.jobs['het']}+1", "COMPLETED"]
+    return {
+        "completed": held("completed", "COMPLETED", 2),
+        "failed": held("failed", "FAILED", 1),
+        "requeued": held("requeued", "REQUEUED", 2) + held("requeued", "COMPLETED", 2),
+        "suspended": held("suspended", "COMPLETED", 2),
+        "resized": 4 * (resized - start) + 2 * (done - resized),
+        "preempted": held("preempted", "PREEMPTED", 8) + held("preempted", "COMPLETED", 8),
+        "urgent": held("urgent", "COMPLETED", 4),
+        "het": sum(stop - start for start, stop in het),
+        "running": held("running", "RUNNING", 8),
+    }

@@ -6,7 +6,7 @@ import re
 import tomllib
 import zoneinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -132,21 +132,22 @@ def parse(text: str, path: Path) -> Config:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        what, _, place = str(error).rstrip(")").partition(" (at ")
-        line = re.fullmatch(r"line (\d+), column \d+", place)
-        told = f"not valid TOML: {what[0].lower()}{what[1:]}" + (f" ({place})" if place else "")
-        do = 'Mend it; text stands in quotes, as in path = "bills/*.csv".'
-        raise TrainfareError(f"{where}:{line[1]}" if line else where, told, do) from None
+        raise _not_toml(where, str(error)) from None
     for name in FROM_ENVIRONMENT:
         if overruled := os.environ.get(f"TRAINFARE_{name.upper()}"):
             raw[name] = overruled
     faults = Faults()
-    _check_shape(raw, where, faults)
+    _check_raw(raw, where, faults)
     faults.refuse()
-    config = msgspec.convert(raw, Config)
-    _check(config, where, faults)
-    faults.refuse()
-    return msgspec.structs.replace(config, where=where, folder=path.parent)
+    return msgspec.structs.replace(msgspec.convert(raw, Config), where=where, folder=path.parent)
+
+
+def _not_toml(where: str, message: str) -> TrainfareError:
+    what, _, place = message.rstrip(")").partition(" (at ")
+    line = re.fullmatch(r"line (\d+), (column \d+)", place)
+    told = f"not valid TOML: {what[0].lower()}{what[1:]} ({line[2] if line else place or 'somewhere'})"
+    do = 'Mend it; text stands in quotes, as in path = "bills/*.csv".'
+    return TrainfareError(f"{where}:{line[1]}" if line else where, told, do)
 
 
 def is_zone(name: str) -> bool:
@@ -158,38 +159,66 @@ def is_zone(name: str) -> bool:
     return True
 
 
-def _check_shape(raw: dict[str, Any], where: str, faults: Faults) -> None:
-    """Unknown names are refused with the nearest known one, and values that are of another type than theirs."""
-    tables: dict[str, type[msgspec.Struct]] = {"source": Source, "rule": Rule}
-    _check_fields({name: value for name, value in raw.items() if name not in tables}, Config, where, faults)
-    for table, shape in tables.items():
-        entries = raw.get(table, [])
-        if not isinstance(entries, list):
-            do = f"Write [[{table}]] with two brackets: there can be several."
-            faults.add(f"{where} {table}", f"{_shown_type(entries)} where a list belongs", do)
-            continue
-        for number, entry in enumerate(entries, 1):
-            place = f"{where} [[{table}]] #{number}"
-            if isinstance(entry, dict):
-                _check_fields(entry, shape, place, faults)
-            else:
-                do = f"Write [[{table}]] and its settings below."
-                faults.add(place, f"{_shown_type(entry)} where a table belongs", do)
+def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
+    """Tell everything that is wrong: of each part first whether it has the right shape, then what it says."""
+    top = {name: value for name, value in raw.items() if name not in ("source", "rule")}
+    sound = _sound(top, Config, where, faults)
+    _check_top(msgspec.convert(sound, Config), where, faults)
+    for number, entry in _entries(raw, "source", where, faults):
+        place = f"{where} [[source]] #{number}"
+        if _sound(entry, Source, place, faults) == entry and "path" in entry:
+            _check_source(msgspec.convert(entry, Source), place, faults)
+    names: set[str] = set()
+    for number, entry in _entries(raw, "rule", where, faults):
+        place = f"{where} [[rule]] #{number}"
+        if (name := entry.get("name")) and isinstance(name, str):
+            if name in names:
+                faults.add(f"{place} name", f"'{name}' is the name of another rule", "Give each rule its own name.")
+            names.add(name)
+        if _sound(entry, Rule, place, faults) == entry and "name" in entry:
+            _check_rule(msgspec.convert(entry, Rule), place, faults)
 
 
-def _check_fields(entry: dict[str, Any], shape: type[msgspec.Struct], place: str, faults: Faults) -> None:
+def _entries(raw: dict[str, Any], table: str, where: str, faults: Faults) -> list[tuple[int, dict[str, Any]]]:
+    """The [[source]] or [[rule]] tables with their numbers; what is no such table is a fault."""
+    entries = raw.get(table, [])
+    if not isinstance(entries, list):
+        do = f"Write [[{table}]] with two brackets: there can be several."
+        faults.add(f"{where} {table}", f"{_shown_type(entries)} where a list belongs", do)
+        return []
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            do = f"Write [[{table}]] and its settings below."
+            faults.add(f"{where} [[{table}]] #{number}", f"{_shown_type(entry)} where a table belongs", do)
+    return [(number, entry) for number, entry in enumerate(entries, 1) if isinstance(entry, dict)]
+
+
+def _sound(entry: dict[str, Any], shape: type[msgspec.Struct], place: str, faults: Faults) -> dict[str, Any]:
+    """The settings that are known and of the right type; the others are faults, and so is a needed one that lacks."""
     fields = {field.name: field for field in msgspec.structs.fields(shape) if field.name not in _NOT_SET}
+    sound = {}
     for name, value in entry.items():
+        before = len(faults.found)
         if name not in fields:
             _known(name, list(fields), place, faults)
-            continue
-        try:
-            msgspec.convert(value, fields[name].type)
-        except msgspec.ValidationError as error:
-            faults.add(f"{place} {name}", _plain(str(error)), _EXAMPLES.get(name, f'Write {name} = "...".'))
+        elif get_origin(fields[name].type) is dict and isinstance(value, dict):
+            for key, inner in value.items():
+                _check_type(inner, get_args(fields[name].type)[1], f"{place} {name}.{key}", name, faults)
+        else:
+            _check_type(value, fields[name].type, f"{place} {name}", name, faults)
+        if len(faults.found) == before:
+            sound[name] = value
     for name, field in fields.items():
         if field.required and name not in entry:
             faults.add(place, f"has no {name}", _EXAMPLES[name])
+    return sound
+
+
+def _check_type(value: object, type_: Any, place: str, name: str, faults: Faults) -> None:
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        faults.add(place, _plain(str(error)), _EXAMPLES.get(name, f'Write {name} = "...".'))
 
 
 _NOT_SET = ("where", "folder")
@@ -240,23 +269,14 @@ def _known(name: str, names: list[str], where: str, faults: Faults) -> None:
         faults.add(where, f"unknown setting '{name}'", do)
 
 
-def _check(config: Config, where: str, faults: Faults) -> None:
+def _check_top(config: Config, where: str, faults: Faults) -> None:
     if config.currency is not None and not re.fullmatch(r"[A-Z]{3}", config.currency):
         told = "TRAINFARE_CURRENCY" if os.environ.get("TRAINFARE_CURRENCY") else f"{where} currency"
         faults.add(told, f"'{config.currency}' is not a currency code", "Use an ISO 4217 code such as USD.")
     for label, tags in config.labels.items():
         _known(label, [*LABELS, "job"], f"{where} [labels]", faults)
         if not all(tags) or not tags:
-            faults.add(f"{where} [labels] {label}", "names no tag", _EXAMPLES["labels"])
-    for number, source in enumerate(config.source, 1):
-        _check_source(source, f"{where} [[source]] #{number}", faults)
-    seen: set[str] = set()
-    for number, rule in enumerate(config.rule, 1):
-        place = f"{where} [[rule]] #{number}"
-        if rule.name in seen:
-            faults.add(f"{place} name", f"'{rule.name}' is the name of another rule", "Give each rule its own name.")
-        seen.add(rule.name)
-        _check_rule(rule, place, faults)
+            faults.add(f"{where} labels.{label}", "names no tag", _EXAMPLES["labels"])
 
 
 def _check_source(source: Source, place: str, faults: Faults) -> None:

@@ -48,7 +48,7 @@ class Built:
 
 
 def build(config: Config, store: Store, only: Month | None = None, progress: Progress = silent) -> list[Built]:
-    """Read the sources and publish a new version of each open month that changed, or publish nothing."""
+    """Read the sources and publish a new version of each open month that changed; of each the whole book, or nothing."""
     with store.lake.building() as build_id, fresh_engine() as engine:
         # Looked up before anything is read: a build that publishes meanwhile has seen newer files, and wins.
         standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
@@ -77,7 +77,8 @@ def books_of_files(
     books = []
     for month in [only] if only else months:
         files = {name: folder / f"{name}-{month}.parquet" for name in book.TABLES}
-        books.append(BookFiles(month, 0, files, _write_book(engine, config, month, files, progress)))
+        relevant = facts.deliveries_of(engine, delivered, month)
+        books.append(BookFiles(month, 0, files, _write_book(engine, config, month, relevant, files, progress)))
     # They are opened next in the same engine, under the same names.
     engine.drop(*book.TABLES, "attempts", "machines")
     return books
@@ -118,6 +119,7 @@ def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], 
     late = adjustments.of_book(engine, config, store, delivered, book_)
     taken_back = tuple(dict.fromkeys(file for one in late for file in one.removed))
     _read(engine, config, delivered, late, silent)
+    _hold(engine, book_.month, facts.deliveries_of(engine, delivered, book_.month))
     account.run(engine, config, book_.month)
     columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER"
     engine.values(
@@ -138,6 +140,7 @@ def try_rules(
         if not months or (only and only not in months):
             raise _no_charges(only, months)
         month = only or months[-1]
+        _hold(engine, month, facts.deliveries_of(engine, delivered, month))
         account.route(engine, config, month)
         return month, engine.records(step_text("trainfare.metrics", "taken_by_rules"))
 
@@ -195,13 +198,11 @@ def _deliver(config: Config, store: Store, build_id: str, engine: DuckDB, progre
 def _read(
     engine: DuckDB, config: Config, delivered: Sequence[Delivered], late: Sequence[Adjustment], progress: Progress
 ) -> list[Month]:
-    """Make the facts from what was delivered; returns the months it has charges for."""
+    """Make the charges from what was delivered; returns the months they are of."""
     progress("reading bills")
     selects = deliver.charge_selects(engine, config, delivered)
     selects += [select for one in late for select in one.selects(engine, config)]
     facts.charges(engine, selects, rules.looked_at(rules.in_force(config)))
-    progress("reading job logs")
-    facts.held(engine, deliver.row_selects(delivered, "jobs"), deliver.row_selects(delivered, "machines"))
     return [Month.of(day) for (day,) in engine.rows("SELECT DISTINCT month FROM charge_kinds ORDER BY month")]
 
 
@@ -224,11 +225,12 @@ def _build_month(
     progress: Progress,
 ) -> Built:
     """Publish the month's next version, unless it would be made from the same things as the standing one."""
-    fingerprint = _fingerprint(engine, config, inputs, month)
+    relevant = facts.deliveries_of(engine, inputs.delivered, month)
+    fingerprint = _fingerprint(config, relevant, [late for late in inputs.late if late.into == month])
     if standing and standing.inputs_sha256 == fingerprint:
         return Built(standing, is_new=False)
     files = {name: store.lake.book_path(name, month, build_id) for name in book.TABLES}
-    through = _write_book(engine, config, month, files, progress)
+    through = _write_book(engine, config, month, relevant, files, progress)
     new = NewBook(
         engine=engine.name,
         inputs_sha256=fingerprint,
@@ -242,9 +244,16 @@ def _build_month(
 
 
 def _write_book(
-    engine: DuckDB, config: Config, month: Month, files: Mapping[str, Path], progress: Progress
+    engine: DuckDB,
+    config: Config,
+    month: Month,
+    relevant: Sequence[Delivered],
+    files: Mapping[str, Path],
+    progress: Progress,
 ) -> datetime | None:
     """Make and write the tables of a month's book; its shares balance, or an error says where they do not."""
+    progress("reading job logs")
+    _hold(engine, month, relevant)
     progress(f"sharing {month}")
     account.run(engine, config, month)
     account.keep(engine, month, files["shares"])
@@ -257,12 +266,16 @@ def _write_book(
     return through
 
 
-def _fingerprint(engine: DuckDB, config: Config, inputs: Inputs, month: Month) -> str:
-    """What the month's book is made from: the settings that matter, the deliveries and the adjustments it is about."""
-    relevant = facts.deliveries_of(engine, inputs.delivered, month)
+def _hold(engine: DuckDB, month: Month, relevant: Sequence[Delivered]) -> None:
+    """Make the machines, attempts and placements of a month from the deliveries that speak of its time, and no others."""
+    facts.held(engine, month, deliver.row_selects(relevant, "jobs"), deliver.row_selects(relevant, "machines"))
+
+
+def _fingerprint(config: Config, relevant: Sequence[Delivered], late: Sequence[Adjustment]) -> str:
+    """What a month's book is made from: the settings that matter, the deliveries and the adjustments it is about."""
     settings = msgspec.json.encode((remembered(config), rules.in_force(config)))
     told = sorted(f"{file.source}|{file.kind}|{file.sha256}|{file.settings_sha256}" for file in relevant)
-    told += [line for late in inputs.late if late.into == month for line in late.contents()]
+    told += [line for one in late for line in one.contents()]
     return hashlib.sha256(
         b"|".join([ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)])
     ).hexdigest()

@@ -10,7 +10,7 @@ from typing import Any
 
 from trainfare import pipeline
 from trainfare.config import load
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB
 from trainfare.report import cost, keys
 from trainfare.report.opened import Opened, open_books
 from trainfare.store import BookFiles
@@ -62,7 +62,9 @@ def charge(period: tuple[int, int], amounts: Decimal | str | Mapping[str, object
     return fixed | {COSTS[basis]: f"{value}" for basis, value in costs.items()} | columns
 
 
-def hours_of(machine: str, period: tuple[int, int], amounts: Decimal | str | Mapping[str, object], **columns: object) -> Row:
+def hours_of(
+    machine: str, period: tuple[int, int], amounts: Decimal | str | Mapping[str, object], **columns: object
+) -> Row:
     """A bill line for a machine's time."""
     service = {"ServiceCategory": "Compute", "ServiceName": "Virtual Machines", "ResourceId": machine}
     return charge(period, amounts, **(service | columns))
@@ -101,7 +103,9 @@ class Account:
         return sums
 
     def report(self, by: Iterable[str] = (), currency: str = "USD", **asked: str) -> cost.Report:
-        return cost.report(self.opened, cost.Question(keys.parse(list(by), self.opened.engine), currency=currency, **asked))
+        return cost.report(
+            self.opened, cost.Question(keys.parse(list(by), self.opened.engine), currency=currency, **asked)
+        )
 
     def rows(self, by: str, **asked: str) -> dict[Any, cost.Row]:
         """The report's rows by the value of one key."""
@@ -134,7 +138,9 @@ class Bookkeeper:
 
     def account(self, folder: Path) -> Account:
         """The books of a folder with settings in it."""
-        books: list[BookFiles] = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", self.builder)
+        books: list[BookFiles] = pipeline.books_of_files(
+            load(folder / "trainfare.toml"), folder / "books", self.builder
+        )
         opened = open_books(self.reader, books)
         return Account(opened, self.reader.records("SELECT * FROM shares"))
 
@@ -168,6 +174,3 @@ def with_settings(folder: Path, files: Iterable[str | Path], settings: str = "")
 def sum_of(rows: Iterable[Row], basis: str) -> Decimal:
     """What a bill says, added up without any of the pipeline's code."""
     return sum((Decimal(str(row[COSTS[basis]])) for row in rows), Decimal(0))
-
-
-__all__ = ["Account", "Bookkeeper", "Case", "charge", "hours_of", "placement", "quoted", "stamp", "sum_of", "with_settings"]

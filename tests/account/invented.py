@@ -69,7 +69,9 @@ def fleets(draw: st.DrawFn) -> Fleet:
     """Machines, some of unknown size, some gone for a while, held in part, in full, beyond or not at all."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=len(NAMES), unique=True))
     placements = st.builds(
-        lambda job, attempt, machine, span, runs, held: Placement(job, attempt, machine, span[0], None if runs else span[1], held),
+        lambda job, attempt, machine, span, runs, held: Placement(
+            job, attempt, machine, span[0], None if runs else span[1], held
+        ),
         st.sampled_from(JOBS),
         st.integers(1, 2),
         st.sampled_from(names),

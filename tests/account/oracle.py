@@ -7,6 +7,7 @@ every pot is divided by `money.split`. What is weighed is a payer's day, as in t
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from trainfare.money import split
@@ -144,7 +145,7 @@ class Held:
         moments = {first, last, *range((first // DAY + 1) * DAY, last, DAY)}
         moments |= {moment for hold in self.holds for moment in hold[2:4] if first < moment < last}
         cuts = sorted(moments)
-        return list(zip(cuts, cuts[1:], strict=False))
+        return list(pairwise(cuts))
 
 
 def _meet(placement: Placement, span: tuple[int, int]) -> bool:
@@ -158,4 +159,4 @@ def _parts_of_a_second(held: Sequence[Hold], capacity: int | None) -> list[int]:
     for hold in held:
         upto += hold.grip
         ends.append(SECOND * upto // whole)
-    return [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    return [after - before for before, after in pairwise(ends)]

@@ -193,17 +193,24 @@ def check(keeper: Bookkeeper, text: str) -> None:
     for after in afters:
         basis, *lines = after.splitlines()
         findings |= {line.removeprefix("! ") for line in lines if line.startswith("! ")}
-        _check_payers(account, basis.strip() or "effective", [line for line in lines if line and not line.startswith("! ")])
+        _check_payers(
+            account, basis.strip() or "effective", [line for line in lines if line and not line.startswith("! ")]
+        )
     assert account.findings == findings
 
 
 def story(test: Callable[[], None]) -> Callable[[Bookkeeper], None]:
     """Turn a function whose docstring is a story into a test of it."""
-    text = test.__doc__
-    assert text and "=>" in text, f"{test.__name__} tells no story"
+    text = test.__doc__ or ""
+    assert "=>" in text, f"{test.__name__} tells no story"
 
     def told(keeper: Bookkeeper) -> None:
         check(keeper, text)
 
-    told.__name__, told.__qualname__, told.__module__, told.__doc__ = test.__name__, test.__name__, test.__module__, text
+    told.__name__, told.__qualname__, told.__module__, told.__doc__ = (
+        test.__name__,
+        test.__name__,
+        test.__module__,
+        text,
+    )
     return told

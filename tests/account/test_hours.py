@@ -169,8 +169,20 @@ def test_a_machine_name_goes_to_the_resource_that_existed_then(keeper: Bookkeepe
             [hours_of("i-1", (0, 4 * HOUR), "4.00"), hours_of("i-2", (4 * HOUR, 8 * HOUR), "8.00")],
             [placement("a", "n1", (2 * HOUR, 6 * HOUR), gpus=1)],
             [
-                {"machine_id": "n1", "resource_id": "i-1", "gpus": 1, "existed_from": stamp(0), "existed_to": stamp(4 * HOUR)},
-                {"machine_id": "n1", "resource_id": "i-2", "gpus": 1, "existed_from": stamp(4 * HOUR), "existed_to": ""},
+                {
+                    "machine_id": "n1",
+                    "resource_id": "i-1",
+                    "gpus": 1,
+                    "existed_from": stamp(0),
+                    "existed_to": stamp(4 * HOUR),
+                },
+                {
+                    "machine_id": "n1",
+                    "resource_id": "i-2",
+                    "gpus": 1,
+                    "existed_from": stamp(4 * HOUR),
+                    "existed_to": "",
+                },
             ],
         )
     )

@@ -15,9 +15,9 @@ LAWS = settings(max_examples=200, derandomize=True, deadline=None, database=None
 IN_ENGINE = settings(max_examples=60, derandomize=True, deadline=None, database=None)
 
 totals = st.one_of(st.integers(-1000, 1000), st.integers(-(10**30), 10**30))
-weights = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(0, 2**62), min_size=1, max_size=12).filter(
-    lambda given: any(given.values())
-)
+weights = st.dictionaries(
+    st.text("abc", min_size=1, max_size=3), st.integers(0, 2**62), min_size=1, max_size=12
+).filter(lambda given: any(given.values()))
 
 
 @LAWS

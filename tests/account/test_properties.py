@@ -13,7 +13,7 @@ from trainfare.money import amount, units
 from trainfare.report import keys, render
 from trainfare.tables import BASES
 
-from .books import DAY, HOUR, START, Account, Bookkeeper, Case, hours_of, placement, stamp, sum_of
+from .books import DAY, HOUR, START, Account, Bookkeeper, Case, hours_of, placement, sum_of
 from .invented import Fleet, fleets, months, spans
 from .oracle import Machine, Owed, settle
 
@@ -63,7 +63,7 @@ def as_the_bill_finds_them(fleet: Fleet) -> list[Machine]:
     return found
 
 
-@examples(30)
+@examples(16)
 @given(fleet=fleets())
 def test_the_account_equals_the_oracle_digit_for_digit(keeper: Bookkeeper, fleet: Fleet):
     account = keeper.book(fleet.case())
@@ -71,7 +71,7 @@ def test_the_account_equals_the_oracle_digit_for_digit(keeper: Bookkeeper, fleet
     assert nonzero(attributed(account)) == nonzero(expected)
 
 
-@examples(15)
+@examples(8)
 @given(case=months())
 def test_shares_add_up_to_the_bill_on_every_basis(keeper: Bookkeeper, case: Case):
     account = keeper.book(case)
@@ -84,7 +84,7 @@ def test_shares_add_up_to_the_bill_on_every_basis(keeper: Bookkeeper, case: Case
             assert report.difference == 0
 
 
-@examples(8)
+@examples(5)
 @given(case=months(), seed=st.integers(0, 2**32))
 def test_the_order_of_rows_means_nothing(keeper: Bookkeeper, case: Case, seed: int):
     rng = Random(seed)
@@ -98,16 +98,23 @@ def test_the_order_of_rows_means_nothing(keeper: Bookkeeper, case: Case, seed: i
     assert told(second) == before
 
 
-@examples(3)
+@examples(2)
 @given(case=months())
 def test_the_same_files_give_the_same_bytes(keeper: Bookkeeper, case: Case):
     assert told(keeper.book(case)) == told(keeper.book(case))
 
 
-@examples(3)
-@given(case=months(), groups=st.lists(st.lists(st.sampled_from(EVERY_KEY), min_size=2, max_size=3, unique=True), min_size=4, max_size=4))
-def test_groups_add_up_to_the_total_whatever_they_are_grouped_by(keeper: Bookkeeper, case: Case, groups: list[list[str]]):
-    account = keeper.book(replace(case, placements=[*case.placements, placement("z", "m0", (0, HOUR), framework="jax")]))
+@examples(2)
+@given(
+    case=months(),
+    groups=st.lists(st.lists(st.sampled_from(EVERY_KEY), min_size=2, max_size=3, unique=True), min_size=4, max_size=4),
+)
+def test_groups_add_up_to_the_total_whatever_they_are_grouped_by(
+    keeper: Bookkeeper, case: Case, groups: list[list[str]]
+):
+    account = keeper.book(
+        replace(case, placements=[*case.placements, placement("z", "m0", (0, HOUR), framework="jax")])
+    )
     for by in [*([key] for key in EVERY_KEY), *groups]:
         report = account.report(by, currency=account.currencies[-1])
         jobs = sum((row.cost or Decimal(0) for row in report.rows), Decimal(0))
@@ -115,9 +122,11 @@ def test_groups_add_up_to_the_total_whatever_they_are_grouped_by(keeper: Bookkee
         assert jobs == (report.overall.cost or 0), by
 
 
-@examples(6)
+@examples(5)
 @given(fleet=fleets(), span=spans, seconds=st.integers(1, 5 * DAY))
-def test_a_job_elsewhere_changes_nobody_elses_cost(keeper: Bookkeeper, fleet: Fleet, span: tuple[int, int], seconds: int):
+def test_a_job_elsewhere_changes_nobody_elses_cost(
+    keeper: Bookkeeper, fleet: Fleet, span: tuple[int, int], seconds: int
+):
     case = fleet.case()
     more = replace(
         case,
@@ -131,7 +140,9 @@ def test_a_job_elsewhere_changes_nobody_elses_cost(keeper: Bookkeeper, fleet: Fl
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_charge_elsewhere_at_a_time_a_machine_was_held_beyond_its_size_changes_nothing(keeper: Bookkeeper, elsewhere: bool):
+def test_a_charge_elsewhere_at_a_time_a_machine_was_held_beyond_its_size_changes_nothing(
+    keeper: Bookkeeper, elsewhere: bool
+):
     """n1 is overheld at ten, when only n2 is on the bill. What a owes for the first hour is ten times 5/17, whoever asks."""
     at_ten = (10 * HOUR, 11 * HOUR)
     held = [placement("a", "n1", (0, HOUR), gpus=5), *(placement(job, "n1", at_ten, gpus=17) for job in "bc")]
@@ -140,7 +151,7 @@ def test_a_charge_elsewhere_at_a_time_a_machine_was_held_beyond_its_size_changes
     assert keeper.book(Case(charges, held, machines)).owed()["a"] == amount(10 * 10**12 * 5 // 17)
 
 
-@examples(6)
+@examples(3)
 @given(
     clones=st.integers(2, 6),
     size=st.integers(2, 8),
@@ -174,7 +185,7 @@ def test_the_fleets_the_oracle_sees_are_not_all_alike():
     """A law that looks at nothing holds: over the examples, every way to hold a machine comes up."""
     seen: set[str] = set()
 
-    @examples(30)
+    @examples(16)
     @given(fleet=fleets())
     def look(fleet: Fleet) -> None:
         owed = settle(as_the_bill_finds_them(fleet), fleet.placements, fleet.charges)
@@ -187,4 +198,3 @@ def test_the_fleets_the_oracle_sees_are_not_all_alike():
 
     look()
     assert seen == {"idle", "held", "unknown size", "for a while", "running", "credit", "a month"}
-    assert stamp(0) == "2026-10-01T00:00:00Z"

@@ -259,54 +259,6 @@ def test_charges_of_different_spans_are_each_shared_by_their_own_time():
 
 
 @story
-def test_ten_over_three_gives_the_unit_left_to_the_smallest_id():
-    """
-    machine  n1  3 gpus  1 h  10.00 USD
-    attempt  c   1 gpu   1 h  from 0 h
-    attempt  a   1 gpu   1 h  from 0 h
-    attempt  b   1 gpu   1 h  from 0 h
-    =>
-    a  3.333333333334
-    b  3.333333333333
-    c  3.333333333333
-    """
-
-
-@story
-def test_ten_over_seven_gives_the_units_left_to_the_smallest_id():
-    """
-    machine  n1  7 gpus  1 h  10.00 USD
-    attempt  g   1 gpu   1 h  from 0 h
-    attempt  f   1 gpu   1 h  from 0 h
-    attempt  e   1 gpu   1 h  from 0 h
-    attempt  d   1 gpu   1 h  from 0 h
-    attempt  c   1 gpu   1 h  from 0 h
-    attempt  b   1 gpu   1 h  from 0 h
-    attempt  a   1 gpu   1 h  from 0 h
-    =>
-    a  1.428571428574
-    b  1.428571428571
-    c  1.428571428571
-    d  1.428571428571
-    e  1.428571428571
-    f  1.428571428571
-    g  1.428571428571
-    """
-
-
-@story
-def test_what_does_not_divide_goes_to_the_heaviest_not_the_first():
-    """
-    machine  n1  3 gpus  1 h  10.00 USD
-    attempt  a   1 gpu   1 h  from 0 h
-    attempt  b   2 gpus  1 h  from 0 h
-    =>
-    a  3.333333333333
-    b  6.666666666667
-    """
-
-
-@story
 def test_every_attempt_of_a_job_pays_for_itself():
     """
     machine  n1   4 gpus  4 h  8.00 USD

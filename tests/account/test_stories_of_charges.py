@@ -122,6 +122,18 @@ def test_tax_with_nothing_spent_has_nobody_to_follow():
 
 
 @story
+def test_tax_follows_in_a_currency_of_large_numbers_too():
+    """
+    machine  n1  4 gpus  4 h  10000000000000.00 IDR
+    attempt  a   4 gpus  3 h
+    charge   tax  1000000.00 IDR
+    =>
+    a         7500000750000.00 IDR
+    __idle__  2500000250000.00 IDR
+    """
+
+
+@story
 def test_who_was_given_less_than_nothing_pays_no_tax():
     """
     machine  n1  4 gpus  4 h  8.00 USD
@@ -225,6 +237,17 @@ def test_a_named_job_that_held_nothing_then_pays_by_what_it_held_at_any_time():
     =>
     a    3.00
     a#2  9.00
+    """
+
+
+@story
+def test_a_named_job_pays_a_charge_of_no_length():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    charge   storage  3.00 USD  tag job_id=a  from 1 h  0 h
+    =>
+    a  11.00
     """
 
 

@@ -1,4 +1,4 @@
-"""Every `by`, `among` and `idle`, `to` and `parts`, told as stories: see story.py for how to read and add one."""
+"""Every `by`, `among` and `idle` of a rule, told as stories: see story.py for how to read and add one."""
 
 import pytest
 
@@ -335,84 +335,4 @@ def test_without_the_scope_it_asks_for_a_rule_leaves_its_charge_unallocated():
     =>
     a                8.00
     __unallocated__  2.00  its cluster is not known
-    """
-
-
-@story
-def test_charges_are_sent_where_a_rule_says():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  4 h
-    charge   storage   1.00 USD
-    charge   network   2.00 USD
-    charge   platform  4.00 USD
-    rules
-    rule = [
-      { name = "cold",  match = { category = "storage" },  to = "__idle__",        reason = "cold data" },
-      { name = "pipes", match = { service = "*transfer*" }, to = "__outside__" },
-      { name = "studio", match = { category = ["platform", "labour"] }, to = "__unallocated__" },
-    ]
-    =>
-    a                8.00
-    __idle__         1.00  cold data
-    __outside__      2.00  pipes
-    __unallocated__  4.00  studio
-    """
-
-
-@story
-def test_fixed_parts_are_divided_to_the_last_unit():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  4 h
-    charge   storage  10.00 USD
-    charge   network  10.00 USD
-    charge   platform  1.00 USD
-    rules
-    rule = [
-      { name = "s", match = { category = "storage" }, parts = { "team:nlp" = 60, "team:vision" = 40 } },
-      { name = "n", match = { category = "network" }, parts = { "team:c" = 1, "team:a" = 1, "team:b" = 1 } },
-      { name = "p", match = { category = "platform" }, parts = { "team:a" = 1, "__outside__" = 2 } },
-    ]
-    =>
-    a            8.00
-    team:nlp     6.00
-    team:vision  4.00
-    team:a       3.666666666667
-    team:b       3.333333333333
-    team:c       3.333333333333
-    __outside__  0.666666666667
-    """
-
-
-@story
-def test_the_first_rule_that_matches_takes_the_charge():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  4 h
-    charge   storage  1.00 USD  tag env=prod
-    charge   storage  2.00 USD
-    rules
-    rule = [
-      { name = "one", match = { category = "storage", tag = { env = "pr*" } }, to = "__outside__" },
-      { name = "two", match = { category = "storage" }, to = "__idle__" },
-      { name = "three", match = { category = "storage" }, to = "__unallocated__" },
-    ]
-    =>
-    a            8.00
-    __outside__  1.00
-    __idle__     2.00
-    """
-
-
-@story
-def test_without_any_rule_everything_is_unallocated():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    charge   storage  1.00 USD  tag team=nlp
-    rules
-    default_rules = false
-    =>
-    __unallocated__  8.00  compute cost that names no machine, job or tag
-    __unallocated__  1.00  storage cost that names no machine, job or tag
     """

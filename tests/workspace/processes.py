@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import tempfile
 import time
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -52,6 +53,8 @@ def build_together(workspace: Workspace, count: int) -> list[Ran]:
 
 
 def _build(folder: Path) -> None:
+    # A killed build cannot take its temporary folder away: it goes with the test's.
+    tempfile.tempdir = str(folder.parent)
     ran = Workspace(folder).run("build")
     os._exit(ran.code)
 

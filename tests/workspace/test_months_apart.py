@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from . import company
 from .company import NOVEMBER, OCTOBER
 from .conftest import furnish
@@ -35,7 +33,6 @@ def test_october_is_the_same_when_november_comes_later(tmp_path: Path) -> None:
     assert one_by_one.digits(OCTOBER) == together.digits(OCTOBER)
 
 
-@pytest.mark.xfail(strict=True, reason="resources.sql takes the smallest size a resource ever had, in any month")
 def test_a_machine_that_has_another_size_next_month_keeps_its_size_in_this_one(tmp_path: Path) -> None:
     """A stopped instance can come back as another type under the same id."""
 
@@ -48,7 +45,6 @@ def test_a_machine_that_has_another_size_next_month_keeps_its_size_in_this_one(t
     assert one_by_one.digits(OCTOBER) == together.digits(OCTOBER)
 
 
-@pytest.mark.xfail(strict=True, reason="attempts.sql takes labels and state from all logs, also those of other months")
 def test_an_attempt_that_is_told_otherwise_next_month_keeps_its_labels_or_makes_a_new_version(tmp_path: Path) -> None:
     """The attempt holds a machine again in November, and by then belongs to another team."""
 

@@ -18,6 +18,11 @@ FIRST_SPECIAL = 2147000000
 SECOND = 720_720_000
 """Parts that a second of an unevenly held machine has: every number up to 16 divides it, and so does 1000."""
 
+SMALL_POT = 9_000_000
+"""Money below this has fewer than 2^63 units."""
+SMALL_WEIGHT = 3_000_000_000
+"""The square of a weight below this is below 2^63."""
+
 CODES = {
     "idle": str(IDLE),
     "nobody": str(NOBODY),
@@ -100,24 +105,36 @@ def _share(engine: DuckDB) -> None:
     numbers = [number for (number,) in engine.rows("SELECT number FROM categories ORDER BY number")]
     columns = [f"{basis}_{number}" for number in numbers for basis in BASES]
     sums = [f"sum(c.{basis}) FILTER (k.category = {n}) AS {basis}_{n}" for n in numbers for basis in BASES]
+    engine.step(PACKAGE, "gathered", "gathered", {"sums": ", ".join(sums)})
+    part, width = ("small_whole_part", "BIGINT") if _is_small(engine, columns) else ("whole_part", "HUGEINT")
+    handing = {
+        "units": ", ".join(f"CAST(in_units(g.{name}) AS {width}) AS {name}" for name in columns),
+        "parts": ", ".join(f"sum({part}(p.{name}, w.weight, p.whole)) AS {name}" for name in columns),
+    }
+    engine.step(PACKAGE, "handed_on", "handed_on", handing)
     amounts = ", ".join(f"coalesce({basis}_{{0}}, 0) AS {basis}" for basis in BASES)
     by_category = (
-        f"SELECT channel, piece, CAST({n} AS INTEGER) AS category, {amounts.format(n)} FROM settled WHERE effective_{n} IS NOT NULL"
+        f"SELECT channel, piece, CAST({n} AS INTEGER) AS category, {amounts.format(n)} "
+        f"FROM settled WHERE effective_{n} IS NOT NULL"
         for n in numbers
     )
-    fragments = CODES | {
-        "sums": ", ".join(sums),
-        "units": ", ".join(f"in_units(g.{name}) AS {name}" for name in columns),
-        "parts": ", ".join(f"sum(whole_part(p.{name}, w.weight, p.whole)) AS {name}" for name in columns),
+    settling = {
         "columns": ", ".join(columns),
         "summed": ", ".join(f"sum({name}) AS {name}" for name in columns),
         "taken": ", ".join(f"as_money({name})" for name in columns),
         "handed": ", ".join(f"-as_money({name})" for name in columns),
         "by_category": " UNION ALL ".join(by_category),
     }
-    for step in ("gathered", "handed_on", "direct_parts"):
-        engine.step(PACKAGE, step, step, fragments)
+    engine.step(PACKAGE, "direct_parts", "direct_parts", settling)
     engine.drop("gathered", "handed_on")
+
+
+def _is_small(engine: DuckDB, columns: list[str]) -> bool:
+    """Whether every pot and weight is small enough to be divided in 64 bits. The digits are the same either way."""
+    largest = ", ".join(f"max(abs({name}))" for name in columns)
+    (pot,) = engine.row(f"SELECT greatest({largest}) FROM gathered WHERE period IS NOT NULL")
+    (whole,) = engine.row("SELECT max(whole) FROM slots")
+    return (pot or 0) < SMALL_POT and (whole or 0) < SMALL_WEIGHT
 
 
 def require_balance(engine: DuckDB, month: Month) -> None:

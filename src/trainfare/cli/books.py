@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from trainfare.cli import options, published, terminal
-from trainfare.errors import TrainfareError
+from trainfare.errors import IncompleteError
 from trainfare.report import records
 from trainfare.report.difference import causes, difference
 from trainfare.report.reconcile import KEYS
@@ -58,9 +58,8 @@ def diff(old: int | None, new: int | None, workspace: Path, month: str | None, b
         new = new or newest.version
         old = old or new - 1
         if old < 1:
-            raise TrainfareError(
-                f"book {newest.month}", "it has only one version", "Build it again when something has changed."
-            )
+            do = "Build it again when something has changed."
+            raise IncompleteError(f"book {newest.month}", "it has only one version", do)
         from trainfare.pipeline import fresh_engine
 
         engine = stack.enter_context(fresh_engine())

@@ -1,15 +1,23 @@
 """`trainfare init` and `trainfare build`."""
 
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
+from decimal import Decimal
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from trainfare.cli import options, published, terminal
 from trainfare.config import FILE_NAME
 from trainfare.errors import TrainfareError
+from trainfare.period import Month
+
+if TYPE_CHECKING:
+    from trainfare.pipeline import Built
+    from trainfare.store import Store
 
 
 @click.command()
@@ -49,26 +57,31 @@ def build(workspace: Path, month: str | None) -> None:
             built = pipeline.build(config, store, only, told)
         for one in built:
             terminal.talk(_told(one, time.monotonic() - started))
-        for closed in store.catalog.months():
-            if closing := store.catalog.closing(closed):
-                terminal.talk(
-                    f"{closed}  closed with version {closing.version}; what came later is in the next open month"
-                )
+        for line in _standing(store, {one.book.month for one in built}, only):
+            terminal.talk(line)
         if built:
             terminal.talk(f"next: trainfare report --month {built[-1].book.month}")
 
 
-def _told(built: "object", seconds: float) -> str:
-    from trainfare.pipeline import Built
+def _told(built: "Built", seconds: float) -> str:
+    """One line per month, with a sum that can be checked against the bill."""
     from trainfare.report.render import exact
 
-    assert isinstance(built, Built)
     book = built.book
     if not built.is_new:
         return f"{book.month}  nothing changed: version {book.version} stands"
-    sums: dict[str, object] = {}
+    sums: dict[str, Decimal] = {}
     for total in book.totals:
         if total.basis == "effective":
-            sums[total.currency] = sums.get(total.currency, 0) + total.charges  # type: ignore[operator]
-    money = ", ".join(f"{exact(amount)} {currency}" for currency, amount in sums.items())  # type: ignore[arg-type]
+            sums[total.currency] = sums.get(total.currency, Decimal(0)) + total.charges
+    money = ", ".join(f"{exact(amount)} {currency}" for currency, amount in sums.items())
     return f"{book.month}  version {book.version}: {money} shared, every unit of it  ({seconds:.1f} s)"
+
+
+def _standing(store: "Store", built: set[Month], only: Month | None) -> Iterator[str]:
+    """Months that were not built, and why their books stand as they are."""
+    for month in store.catalog.months():
+        if closing := store.catalog.closing(month):
+            yield f"{month}  closed with version {closing.version}; what came later is in the next open month"
+        elif month not in built and only is None:
+            yield f"{month}  no source has charges of it any more: its last version stands"

@@ -51,13 +51,13 @@ def charges(engine: DuckDB, selects: Iterable[str], wanted: Iterable[str]) -> tu
     raise TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
 
 
-def held(engine: DuckDB, jobs: Iterable[str], machines: Iterable[str]) -> None:
-    """Make `machines`, `attempts` and `placements` from the delivered job logs and machine files."""
+def held(engine: DuckDB, month: Month, jobs: Iterable[str], machines: Iterable[str]) -> None:
+    """Make `machines`, `attempts` and `placements` of a month from the job logs and machine files that speak of its time."""
     for name, table, selects in (("placement_rows", PLACEMENTS, jobs), ("machine_rows", MACHINES, machines)):
         empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
         engine.view(name, " UNION ALL ".join([*selects] or [empty]))
     for step in ("resources", "machine_names", "machines", "attempts", "holdings", "placements"):
-        engine.step(PACKAGE, step, step)
+        engine.step(PACKAGE, step, step, {"month": f"DATE '{month}-01'"})
 
 
 def _instance_types(engine: DuckDB) -> None:

@@ -31,5 +31,5 @@ best AS (
 SELECT name, resource, existed_from, existed_to FROM listed
 UNION ALL
 SELECT b.name, b.resource, epoch_second(min(k.first_start)), epoch_second(max(k.last_end))
-FROM best b JOIN charge_kinds k ON lower(k.resource_id) = b.resource
+FROM best b JOIN charge_kinds k ON lower(k.resource_id) = b.resource AND k.month = {{month}}
 GROUP BY b.name, b.resource

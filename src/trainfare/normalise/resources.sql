@@ -1,4 +1,4 @@
--- In: charge_kinds. Out: one row per resource on the bill, with the names a job log may know it by and what
+-- In: charge_kinds. Out: one row per resource on the month's bill, with the names a job log may know it by and what
 -- its instance type tells about its size.
 SELECT lower(k.resource_id) AS resource,
   min(k.resource_id) AS resource_id,
@@ -14,5 +14,5 @@ SELECT lower(k.resource_id) AS resource,
   min(t.memory_gb) AS memory_gb
 FROM charge_kinds k
 LEFT JOIN instance_types t ON t.instance_type = k.instance_type
-WHERE k.resource_id IS NOT NULL
+WHERE k.resource_id IS NOT NULL AND k.month = {{month}}
 GROUP BY lower(k.resource_id)

@@ -19,6 +19,15 @@ PRICED = {
 """SQL for the time a rate divides by, in millionths of a second."""
 
 
+FINDINGS = """
+SELECT code, what, CAST(to_json(flatten(list(from_json(evidence, '["VARCHAR"]') ORDER BY evidence))[1:5]) AS VARCHAR) AS evidence,
+  CAST(sum("rows") AS BIGINT) AS "rows", sum(at_stake) AS at_stake, currency, remedy
+FROM findings GROUP BY code, what, currency, remedy
+ORDER BY abs(sum(at_stake)) DESC NULLS LAST, code, currency
+"""
+"""The findings of all opened books, those of one kind told once."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked: the groups, the cost, the hours and the part of the bill."""
@@ -98,7 +107,7 @@ def report(opened: Opened, question: Question) -> Report:
         pseudo["outside"],
         total,
         bill,
-        engine.records("SELECT * FROM findings ORDER BY abs(at_stake) DESC NULLS LAST, code"),
+        engine.records(FINDINGS),
     )
 
 

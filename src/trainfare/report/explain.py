@@ -27,8 +27,8 @@ def require_job(engine: DuckDB, job_id: str, currency: str) -> None:
     if engine.row(f"SELECT count(*) FROM attempts WHERE job_id = {quoted(job_id)}")[0]:
         return
     near = engine.rows(
-        "SELECT job_id FROM (SELECT DISTINCT job_id FROM attempts) "
-        f"ORDER BY jaro_winkler_similarity(job_id, {quoted(job_id)}) DESC, job_id LIMIT 3"
+        f"SELECT job_id FROM (SELECT DISTINCT job_id, jaro_winkler_similarity(job_id, {quoted(job_id)}) AS alike FROM attempts) "
+        "WHERE alike > 0.8 ORDER BY alike DESC, job_id LIMIT 3"
     )
     do = f"Did you mean {', '.join(name for (name,) in near)}?" if near else "List them with: trainfare report --by job"
     raise TrainfareError("explain", f"there is no job '{job_id}' in this book", do)

@@ -93,8 +93,23 @@ class Raw:
         zoned = f"regexp_matches({text}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$') AND length({text}) > 10"
         return whole + f"WHEN {zoned} THEN {absolute} ELSE {_local(f'TRY_CAST({text} AS TIMESTAMP)', zone)} END"
 
-    def check(self, faults: Faults, bad: str, shown: str, do: str) -> None:
-        """Add a fault for each row where `bad` holds; `shown` is SQL for the text that says what is wrong."""
+    def read_through(self, names: Iterable[str]) -> None:
+        """Read every value of these columns once. What is damaged shows itself here, and not when half is loaded."""
+        there = ", ".join(self._at(name)[0] for name in dict.fromkeys(names) if self.has(name))
+        if there:
+            self.engine.rows(f"SELECT bit_xor(hash({there})) FROM {self.relation}")
+
+    def check(self, faults: Faults, bad: str, shown: str, do: str, of: Sequence[str] = ()) -> None:
+        """Add a fault for each row where `bad` holds; `shown` is SQL for the text that says what is wrong.
+
+        Where `bad` is dear and looks only at the columns `of`, it is asked of their distinct values first.
+        """
+        if of:
+            # As a table: in one query the engine would ask every row before making them distinct.
+            columns = ", ".join(self._at(name)[0] for name in of)
+            self.engine.table("distinct_values", f"SELECT DISTINCT {columns} FROM {self.relation}")
+            if not self.engine.rows(f"SELECT 1 FROM distinct_values WHERE {bad} LIMIT 1"):
+                return
         select = f"SELECT line, {shown} FROM {self.relation} WHERE {bad}"
         found = self.engine.rows(f"{select} ORDER BY line LIMIT {LISTED_PER_CHECK}")
         places = self.lines([line for line, _ in found]) if found else ()
@@ -108,39 +123,43 @@ class Raw:
         if not self._can_be(faults, name, kind, do, FIXED_POINT):
             return
         column, held = self._at(name)
-        number = self.number(name, type_)
-        if held in FLOATS:
-            bad = f"NOT isfinite({column}) OR abs({column}) >= {below}"
-        elif held in TEXT_TYPES:
-            bad = f"{column} IS NOT NULL AND ({number} IS NULL OR {number} >= {below} OR {number} <= -{below})"
+        if FIXED_POINT.fullmatch(held) or WHOLE.fullmatch(held):
+            size, bad = f"abs({column})", f"{column} >= {below} OR {column} <= -{below}"
         else:
-            bad = f"{column} >= {below} OR {column} <= -{below}"
+            # What can be read as DOUBLE can be read as DECIMAL, and DOUBLE is thirty times as fast. NaN is above all.
+            size = f"abs(TRY_CAST({column} AS DOUBLE))"
+            bad = f"{column} IS NOT NULL AND coalesce({size} >= {below}, true)"
         if type_ == "INTEGER":
-            bad = f"({bad}) OR TRY_CAST({column} AS DECIMAL(18,6)) <> {number}"
-        size = f"abs(TRY_CAST({column} AS DOUBLE))"
-        is_large = f"isfinite({size}) AND {size} >= {below}"
-        told = f"CASE WHEN {is_large} THEN ' is too large' ELSE {quoted(f' is not {kind}')} END"
-        self.check(faults, bad, f"{self.shown(name)} || {told}", do)
+            bad = f"({bad}) OR TRY_CAST({column} AS DOUBLE) <> {self.number(name, type_)}"
+        is_large = f"isfinite(CAST({size} AS DOUBLE)) AND {size} >= {below}"
+        what = f"CASE WHEN {is_large} THEN ' is too large' ELSE {quoted(f' is not {kind}')} END"
+        self.check(faults, bad, f"{self.shown(name)} || {what}", do)
+
+    def check_not_below(self, faults: Faults, name: str, type_: str, least: int, do: str) -> None:
+        """No value of this column may be less than `least`."""
+        if self.has(name):
+            what = quoted(f" is below {least or 'zero'}")
+            self.check(faults, f"{self.number(name, type_)} < {least}", f"{self.shown(name)} || {what}", do)
 
     def check_moment(self, faults: Faults, name: str, do: str, zone: str = "UTC", any_year: bool = False) -> None:
         """Every value of this column must be a time and, unless `any_year`, one of our days."""
-        if not self._can_be(faults, name, "a time", do, re.compile("TIMESTAMP.*|DATE")):
+        if not self._can_be(faults, name, "a time with its day", do, re.compile("TIMESTAMP.*|DATE")):
             return
         column, held = self._at(name)
         is_typed = held.startswith(("TIMESTAMP", "DATE"))
         moment = column if is_typed else self.moment(name, zone)
-        beyond = f"{moment} < DATE '{FIRST_YEAR}-01-01' OR {moment} >= DATE '{LAST_YEAR + 1}-01-01'"
+        within = f"{moment} BETWEEN DATE '{FIRST_YEAR}-01-01' AND DATE '{LAST_YEAR}-12-31'"
         if any_year:
-            beyond = f"NOT isfinite({moment})"
-        bad = beyond if is_typed else f"{column} IS NOT NULL AND ({moment} IS NULL OR {beyond})"
+            within = f"isfinite({moment})"
+        bad = f"{column} IS NOT NULL AND NOT coalesce({within}, false)"
         outside = quoted(f" is outside the years {FIRST_YEAR} to {LAST_YEAR}")
-        told = f"CASE WHEN isfinite({moment}) THEN {outside} ELSE ' is not a time' END"
-        self.check(faults, bad, f"{self.shown(name)} || {told}", do)
+        what = f"CASE WHEN isfinite({moment}) THEN {outside} ELSE ' is not a time' END"
+        self.check(faults, bad, f"{self.shown(name)} || {what}", do, [] if is_typed else [name])
 
     def check_present(self, faults: Faults, name: str, do: str) -> None:
         """Every row must have a value here."""
         column, held = self._at(name)
-        bad = f"{column} IS NULL" + (f" OR trim({column}) = ''" if held == "VARCHAR" else "")
+        bad = f"{column} IS NULL" + (f" OR {column} = ''" if held == "VARCHAR" else "")
         self.check(faults, bad, quoted(f"{self.columns[name.lower()][0]} is empty"), do)
 
     def check_name(self, faults: Faults, name: str, do: str) -> None:
@@ -151,8 +170,9 @@ class Raw:
             return
         self.check_present(faults, name, do)
         if held == "VARCHAR":
+            blank = f"{column} <> '' AND trim({column}) = ''"
             nested = f"left({column}, 1) IN ('[', '{{') AND json_valid({column})"
-            self.check(faults, nested, f"{self.shown(name)} || ' is not a name'", do)
+            self.check(faults, f"{blank} OR {nested}", f"{self.shown(name)} || ' is not a name'", do)
 
     def shown(self, name: str) -> str:
         """SQL for a column's name and value, short enough for a line."""
@@ -200,11 +220,13 @@ def told(head: Head, faults: Faults) -> Iterator[None]:
     """Whatever the engine cannot read in this file is a fault of the file."""
     try:
         yield
-    except TrainfareError as error:
-        faults.add(error.where, error.what, error.do)
-    except duckdb.Error as error:
+    except (TrainfareError, duckdb.Error) as error:
+        if isinstance(error, TrainfareError) and error.where != str(head.path):
+            raise
         what = " ".join(str(error).split("\n")[0].split(": ", 1)[-1].split())
-        faults.add(str(head.path), f"cannot be read: {what}", "Export or copy it again.")
+        if head.is_parquet:
+            what = "the Parquet file is damaged or cut off"
+        faults.add(str(head.path), what, "Export or copy it again.")
 
 
 def raw_of(engine: DuckDB, relation: str, path: Path) -> Raw:
@@ -227,7 +249,7 @@ def require_columns(raw: Raw, names: Iterable[str], known: Iterable[str], faults
     if missing:
         familiar = {name.lower() for name in known}
         strange = {bare(low): written for low, (written, _) in raw.columns.items() if low not in familiar}
-        near = {name: difflib.get_close_matches(bare(name), strange, 1, 0.85) for name in missing}
+        near = {name: difflib.get_close_matches(bare(name), strange, 1, 0.8) for name in missing}
         meant = [f"Is '{strange[found[0]]}' meant to be {name}? Rename it." for name, found in near.items() if found]
         remedy = meant if len(meant) == len(missing) else [*meant, do]
         faults.add(raw.header, f"no column {', '.join(missing)}", " ".join(remedy))

@@ -70,7 +70,7 @@ def _parquet_columns(engine: DuckDB, head: Head) -> frozenset[str]:
         raise TrainfareError(str(head.path), "this is Parquet inside gzip", do)
     try:
         found = engine.rows(f"DESCRIBE {parquet_rows(head.path)}")
-    except duckdb.Error:
+    except (TrainfareError, duckdb.Error):
         do = "Export or copy it again."
         raise TrainfareError(str(head.path), "the Parquet file is damaged or cut off", do) from None
     return frozenset(str(name).lower() for name, *_ in found[1:])

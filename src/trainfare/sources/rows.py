@@ -21,9 +21,9 @@ from trainfare.sources.head import Head
 LISTED_PER_CHECK = 25
 MEND = "Mend the line, or export the file again."
 READER_WORDS = {
-    "Value with unterminated quote": "a quote begins here and does not end before the next column",
-    "Invalid unicode": "this is not UTF-8 text",
-    "Maximum line size": "the line is longer than 2 MB",
+    "Value with unterminated quote": ("a quote begins here and does not end before the next column", MEND),
+    "Invalid unicode": ("this is not UTF-8 text", "Save or export it as UTF-8."),
+    "Maximum line size": ("the line is longer than 2 MB", MEND),
 }
 """What the engine says of a broken line, in our words."""
 
@@ -196,20 +196,20 @@ def _read_lines(engine: DuckDB, head: Head, into: str, columns: str, options: st
     broken = "FROM reject_errors QUALIFY row_number() OVER (PARTITION BY line ORDER BY error_message) = 1"
     rejected = engine.rows(f"SELECT line, error_message {broken} ORDER BY line LIMIT {LISTED_PER_CHECK}")
     for line, message in rejected:
-        faults.add(f"{head.path}:{line}", _plain(message), MEND)
+        faults.add(f"{head.path}:{line}", *_plain(message))
     if rejected:
         faults.unlisted += engine.row(f"SELECT count(*) FROM (SELECT line {broken})")[0] - len(rejected)
         engine.run("DELETE FROM reject_errors")
     return not rejected
 
 
-def _plain(message: str) -> str:
-    """The reader's own words for a broken line, in ours."""
+def _plain(message: str) -> tuple[str, str]:
+    """The reader's own words for a broken line in ours, and what to do."""
     first = message.split("\n")[0]
     if found := re.match(r"Expected Number of Columns: (\d+) Found: (\d+)", first):
         wanted, there = map(int, found.groups())
-        return f"{there} column{'s' * (there != 1)} where the header has {wanted}"
+        return f"{there} column{'s' * (there != 1)} where the header has {wanted}", MEND
     for theirs, ours in READER_WORDS.items():
         if first.startswith(theirs):
             return ours
-    return first[0].lower() + first[1:].rstrip(".")
+    return first[0].lower() + first[1:].rstrip("."), MEND

@@ -18,7 +18,7 @@ from pathlib import Path
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
 from trainfare.sources.head import Head
-from trainfare.sources.raw import Raw, open_raw, parquet_rows, raw_of, require_columns, told
+from trainfare.sources.raw import FIRST_YEAR, LAST_YEAR, Raw, open_raw, parquet_rows, raw_of, require_columns, told
 from trainfare.sources.rows import bare, header_names
 from trainfare.tables import CHARGES, MONEY
 
@@ -58,6 +58,12 @@ TIMES = {
     "billing_start": "BillingPeriodStart",
     "billing_end": "BillingPeriodEnd",
 }
+USED = (
+    *AMOUNTS.values(),
+    *TIMES.values(),
+    *(name for names in TEXTS.values() for name in names),
+    *("BillingCurrency", "Tags", "SkuPriceDetails"),
+)
 CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
 TOO_LARGE = 10**15
 """No line of a bill is as large in any currency; with 10^11 lines below it a sum still fits."""
@@ -78,6 +84,8 @@ def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faul
     if raw is None:
         return 0
     with told(head, faults):
+        if head.is_parquet:
+            raw.read_through(USED)
         _check(raw, currency, faults)
     if len(faults.found) > before:
         return 0
@@ -151,12 +159,11 @@ def _finer(raw: Raw, name: str) -> str:
 
 
 def _check(raw: Raw, currency: str | None, faults: Faults) -> None:
-    known = (*NEEDED, *AMOUNTS.values(), *TIMES.values(), *(name for names in TEXTS.values() for name in names))
     do = "Export the bill as FOCUS 1.0 or later, with all of its columns."
-    if not require_columns(raw, NEEDED, known, faults, do):
+    if not require_columns(raw, NEEDED, USED, faults, do):
         return
     for name in AMOUNTS.values():
-        do = "Write it as digits with a point, such as -12.50."
+        do = "Write it as digits with a point, such as -12.50; a line is less than 10^15."
         raw.check_number(faults, name, MONEY, "an amount", TOO_LARGE, do)
     for name in TIMES.values():
         raw.check_moment(faults, name, "Write it in UTC, as in 2026-10-01T00:00:00Z.")
@@ -173,11 +180,13 @@ def _check_period(raw: Raw, kind: str, faults: Faults) -> None:
     start, end = (f"({raw.moment(f'{kind}Period{which}')})" for which in ("Start", "End"))
     ends = f"'the {kind.lower()} period ends (' || {end} || ') before it starts (' || {start} || ')'"
     lasts = f"'the {kind.lower()} period lasts more than {TOO_LONG_YEARS} years (' || {start} || ' to ' || {end} || ')'"
+    ours = f"{start} >= DATE '{FIRST_YEAR}-01-01' AND {end} <= DATE '{LAST_YEAR}-12-31'"
     raw.check(
         faults,
-        f"{end} < {start} OR {end} >= {start} + INTERVAL {TOO_LONG_YEARS} YEAR",
+        f"{ours} AND ({end} < {start} OR {end} >= {start} + INTERVAL {TOO_LONG_YEARS} YEAR)",
         f"CASE WHEN {end} < {start} THEN {ends} ELSE {lasts} END",
         "The end is exclusive and later than the start; export the bill again.",
+        [f"{kind}PeriodStart", f"{kind}PeriodEnd"],
     )
 
 
@@ -187,9 +196,10 @@ def _check_currency(raw: Raw, currency: str | None, faults: Faults) -> None:
     if not raw.has("BillingCurrency") and not currency:
         faults.add(raw.header, "no column BillingCurrency, and no currency is set", do)
         return
-    raw.check(faults, f"{told} IS NULL", "'BillingCurrency is empty'", do)
+    of = ["BillingCurrency"] if raw.has("BillingCurrency") else []
+    raw.check(faults, f"{told} IS NULL", "'BillingCurrency is empty'", do, of)
     shown = f"'BillingCurrency ''' || {told} || ''' is not a currency code'"
-    raw.check(faults, f"NOT regexp_full_match({told}, '[A-Z]{{3}}')", shown, "Use an ISO 4217 code such as USD.")
+    raw.check(faults, f"NOT regexp_full_match({told}, '[A-Z]{{3}}')", shown, "Use an ISO 4217 code such as USD.", of)
 
 
 def _check_words(raw: Raw, faults: Faults) -> None:
@@ -197,7 +207,7 @@ def _check_words(raw: Raw, faults: Faults) -> None:
         allowed = ", ".join(quoted(word) for word in CHARGE_CATEGORIES)
         shown = f"{raw.shown('ChargeCategory')} || ' is not known'"
         do = f"FOCUS has {', '.join(CHARGE_CATEGORIES)}."
-        raw.check(faults, f"{raw.text('ChargeCategory')} NOT IN ({allowed})", shown, do)
+        raw.check(faults, f"{raw.text('ChargeCategory')} NOT IN ({allowed})", shown, do, ["ChargeCategory"])
     for name in ("Tags", "SkuPriceDetails"):
         if raw.has(name) and not KEYED.match(raw._at(name)[1]):
             held = raw._at(name)[1]
@@ -206,4 +216,5 @@ def _check_words(raw: Raw, faults: Faults) -> None:
     if raw.has("Tags") and raw._at("Tags")[1] == "VARCHAR":
         tags = _tags(raw)
         bad = f"{tags} IS NOT NULL AND NOT json_valid({tags})"
-        raw.check(faults, bad, f"{raw.shown('Tags')} || ' is not JSON'", 'Write a flat object such as {"team": "nlp"}.')
+        do = 'Write a flat object such as {"team": "nlp"}.'
+        raw.check(faults, bad, f"{raw.shown('Tags')} || ' is not a JSON object'", do, ["Tags"])

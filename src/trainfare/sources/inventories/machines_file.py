@@ -6,7 +6,7 @@ each with its `resource_id`, `existed_from` and `existed_to`.
 
 from pathlib import Path
 
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.sources.head import Head, look
 from trainfare.sources.raw import Raw, open_raw, require_columns, told
@@ -61,11 +61,9 @@ def _check(raw: Raw, zone: str, faults: Faults) -> None:
     raw.check_name(faults, "machine_id", "Every machine needs a name.")
     for column in MACHINES.columns:
         if column.name in AMOUNTS:
-            number = raw.number(column.name, column.type)
             do = "Write how many it has, such as 8, or leave it empty."
             raw.check_number(faults, column.name, column.type, "a number", MOST, do)
-            shown = f"{quoted(column.name + ' is ')} || {number}"
-            raw.check(faults, f"{number} < 0", shown, "No machine has less than nothing.")
+            raw.check_not_below(faults, column.name, column.type, 0, "No machine has less than nothing.")
     for name in TIMES:
         do = "Write it as 2026-10-01T00:00:00Z, or leave it empty."
         raw.check_moment(faults, name, do, zone, any_year=True)

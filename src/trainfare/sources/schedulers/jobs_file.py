@@ -79,20 +79,18 @@ def _labels(raw: Raw) -> str:
 
 def _check(raw: Raw, zone: str, faults: Faults) -> None:
     for name in ("job_id", "machine_id"):
-        raw.check_name(faults, name, "Every placement needs one.")
+        raw.check_name(faults, name, "Every row is of one job on one machine.")
     for name in ("attempt", "started"):
-        raw.check_present(faults, name, "Every placement needs one.")
-    attempt = raw.number("attempt", "INTEGER")
+        raw.check_present(faults, name, "Every row needs one.")
     raw.check_number(faults, "attempt", "INTEGER", "a whole number", MOST_ATTEMPTS, "Count attempts from 1.")
-    raw.check(faults, f"{attempt} < 1", f"'attempt is ' || {attempt}", "Count attempts from 1.")
+    raw.check_not_below(faults, "attempt", "INTEGER", 1, "Count attempts from 1.")
     for name in ("started", "ended"):
         do = "Write it as 2026-10-01T00:00:00Z, or leave `ended` empty while the job runs."
         raw.check_moment(faults, name, do, zone)
     for name in AMOUNTS:
-        number = raw.number(name, _type(name))
         do = "Write how much was held, such as 8 or 0.5, or leave it empty."
         raw.check_number(faults, name, _type(name), "a number", MOST_HELD, do)
-        raw.check(faults, f"{number} < 0", f"{quoted(name + ' is ')} || {number}", "Nobody can hold less than nothing.")
+        raw.check_not_below(faults, name, _type(name), 0, "Nobody can hold less than nothing.")
     start, end = f"({raw.moment('started', zone)})", f"({raw.moment('ended', zone)})"
     shown = f"'it ends (' || {end} || ') before it starts (' || {start} || ')'"
-    raw.check(faults, f"{end} < {start}", shown, "Check the clock or the zone it was written in.")
+    raw.check(faults, f"{end} < {start}", shown, "Check the clock or the zone it was written in.", ["started", "ended"])

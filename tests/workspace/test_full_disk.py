@@ -17,7 +17,7 @@ from .folder import COMMAND, Workspace
 KIB = 1024
 DISK = 2048 * KIB
 
-FULL = re.compile(r": (the disk is full|the catalog failed: disk I/O error)\n  \S")
+FULL = re.compile(r": (the disk is full|the disk is full or failing)\n  \S")
 """SQLite calls it an I/O error when there is no room for the index of its log."""
 
 

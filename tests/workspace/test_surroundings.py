@@ -5,8 +5,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from . import company
 from .company import OCTOBER
 from .folder import COMMAND, Ran, Workspace
@@ -68,22 +66,6 @@ def test_a_table_folder_that_is_a_file_is_told_and_the_book_stays(built: Workspa
     assert built.books() == [("2026-10", 1), ("2026-11", 1)]
     built.require_sound()
     assert built.build()[0].startswith("2026-10  version 2: ")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_told_and_the_book_stays(built: Workspace) -> None:
-    restate(built)
-    lake = built.folder / "lake"
-    folders = [lake, *(path for path in lake.rglob("*") if path.is_dir())]
-    for path in folders:
-        path.chmod(0o555)
-    ran = built.run("build")
-    for path in folders:
-        path.chmod(0o755)
-    assert ran.code == 2
-    assert ran.err.startswith(str(lake))
-    assert built.books() == [("2026-10", 1), ("2026-11", 1)]
-    built.require_sound()
 
 
 def test_a_file_taken_from_the_lake_is_told(built: Workspace) -> None:

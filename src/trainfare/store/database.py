@@ -36,7 +36,7 @@ _DAMAGED = (
 )
 _UNOPENED = ("the catalog cannot be opened", "Use a folder that exists and that this user may write to.")
 _UNWRITABLE = ("the catalog cannot be written", "Give this user the right to write there, or use another catalog.")
-_FULL = ("the disk is full", "Free some space and run the command again; nothing was published.")
+_FULL = ("the disk is full", "Free some space and run the command again; what was published stands.")
 _FOREIGN = (
     "the database has a table of the same name from something else",
     "Give Trainfare a database, or a schema, of its own.",
@@ -48,6 +48,7 @@ _FAULTS = {
     "readonly database": _UNWRITABLE,
     "permission denied": _UNWRITABLE,
     "disk is full": _FULL,
+    "disk i/o error": ("the disk is full or failing", "Free some space, or check the disk; what was published stands."),
     "no space left on device": _FULL,
     "already exists": _FOREIGN,
 }

@@ -27,7 +27,9 @@ def units(amount: Decimal | str | int) -> int:
 
 def amount(whole: int) -> Decimal:
     """Turn whole units back into an amount, exactly."""
-    return Decimal(whole).scaleb(-PLACES)
+    with localcontext() as exact:
+        exact.prec = 60
+        return Decimal(whole).scaleb(-PLACES)
 
 
 def split(total: int, weights: Mapping[Payer, int]) -> dict[Payer, int]:

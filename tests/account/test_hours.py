@@ -163,6 +163,14 @@ def test_what_a_cluster_shares_belongs_to_none_of_its_machines(keeper: Bookkeepe
     assert {share["machine_id"] for share in account.shares} == {None}
 
 
+@pytest.mark.parametrize("turn", [1, -1], ids=["as billed", "turned around"])
+def test_what_names_a_job_belongs_to_none_of_its_machines(keeper: Bookkeeper, turn: int):
+    lines = [hours_of(name, (0, HOUR), "1.00", Tags='{"job_id": "a"}') for name in ("n1", "n2")]
+    held = [placement("a", name, (0, HOUR), gpus=1) for name in ("n1", "n2")]
+    account = keeper.book(Case(lines[::turn], held, [{"machine_id": name, "gpus": 1} for name in ("n1", "n2")]))
+    assert [(share["payer"], share["machine_id"], share["effective"]) for share in account.shares] == [("a#1", None, 2)]
+
+
 def test_a_machine_name_goes_to_the_resource_that_existed_then(keeper: Bookkeeper):
     account = keeper.book(
         Case(

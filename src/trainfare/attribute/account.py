@@ -1,23 +1,19 @@
 """The account of one month: which rule takes what, who weighs how much, and every unit given to one payer."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from trainfare import scope
 from trainfare.attribute import rules
+from trainfare.attribute.weighing import IDLE, PACKAGE, Weighing, weigh_all
 from trainfare.config import Config, Rule
 from trainfare.engine.duckdb import DuckDB, parquet, quoted, step_text
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
-from trainfare.tables import BASES, LABELS
+from trainfare.tables import BASES
 
-PACKAGE = "trainfare.attribute"
-
-IDLE, NOBODY, UNALLOCATED, OUTSIDE, SPEND, FIXED = range(2147483647, 2147483641, -1)
+NOBODY, UNALLOCATED, OUTSIDE, SPEND, FIXED = range(IDLE - 1, IDLE - 6, -1)
 """Payers that are not attempts, numbered above all of these."""
 FIRST_SPECIAL = 2147000000
-SECOND = 720_720_000
-"""Parts that a second of an unevenly held machine has: every number up to 16 divides it, and so does 1000."""
-
 SMALL_POT = 9_000_000
 """Money below this has fewer than 2^63 units."""
 SMALL_WEIGHT = 3_000_000_000
@@ -31,61 +27,13 @@ CODES = {
     "spend": str(SPEND),
     "fixed": str(FIXED),
     "first_special": str(FIRST_SPECIAL),
-    "second": str(SECOND),
 }
 _TO = {"__idle__": IDLE, "__unallocated__": UNALLOCATED, "__outside__": OUTSIDE}
-
-_GPU = "CASE WHEN coalesce(gpu_micros, 0) > 0 OR most_gpus > 0 THEN 'gpu' "
-_CPU = "WHEN coalesce(cpu_millis, 0) > 0 OR most_cpus > 0 THEN 'cpu' "
-MEASURES = {
-    "gpu_seconds": _GPU + _CPU + "ELSE 'wall' END",
-    "bytes_sent": _GPU + _CPU + "ELSE 'wall' END",
-    "requests": _GPU + _CPU + "ELSE 'wall' END",
-    "cpu_seconds": "CASE " + _CPU + "ELSE 'wall' END",
-    "memory": "CASE WHEN coalesce(memory_mbs, 0) > 0 OR most_memory > 0 THEN 'memory' ELSE 'wall' END",
-    "dominant": "CASE WHEN coalesce(gpu_micros, cpu_millis, memory_mbs) IS NULL THEN 'wall' ELSE 'dominant' END",
-    "wall_seconds": "'wall'",
-    "evenly": "'wall'",
-}
-GRIPS = {
-    "gpu_seconds": "coalesce(p.gpu_micros, m.gpu_micros, 1000000)",
-    "bytes_sent": "coalesce(p.gpu_micros, m.gpu_micros, 1000000)",
-    "requests": "coalesce(p.gpu_micros, m.gpu_micros, 1000000)",
-    "cpu_seconds": "coalesce(p.cpu_millis, m.cpu_millis, 1000)",
-    "memory": "coalesce(p.memory_mbs, m.memory_mbs, 1000)",
-    "dominant": (
-        "greatest(coalesce(p.gpu_micros * 1000000 // nullif(m.gpu_micros, 0), 0), "
-        "coalesce(p.cpu_millis * 1000000 // nullif(m.cpu_millis, 0), 0), "
-        "coalesce(p.memory_mbs * 1000000 // nullif(m.memory_mbs, 0), 0))"
-    ),
-    "wall_seconds": "1",
-    "evenly": "1",
-}
-CAPACITIES = {
-    "gpu_seconds": "m.gpu_micros",
-    "bytes_sent": "m.gpu_micros",
-    "requests": "m.gpu_micros",
-    "cpu_seconds": "m.cpu_millis",
-    "memory": "m.memory_mbs",
-    "dominant": "1000000",
-    "wall_seconds": "1",
-    "evenly": "1",
-}
-
-
-@dataclass(frozen=True)
-class Weighing:
-    """One way to weigh payers; rules that agree on it share it."""
-
-    number: int
-    among: str
-    by: str
-    idle: str
 
 
 def run(engine: DuckDB, config: Config, month: Month) -> None:
     """Make `shares` of the month from the facts, as a view on the parts they consist of."""
-    _weigh_all(engine, config, route(engine, config, month))
+    weigh_all(engine, route(engine, config, month), month)
     _share(engine)
     _settle(engine, config)
 
@@ -153,21 +101,20 @@ def _first_day(month: Month) -> str:
     return f"DATE '{month}-01'"
 
 
-def _weighings(in_force: tuple[Rule, ...]) -> dict[str, Weighing]:
-    """By rule name, the way each sharing rule weighs; rules by spend or without sharing have none."""
-    numbers: dict[tuple[str, str, str], Weighing] = {}
-    found: dict[str, Weighing] = {}
-    for rule in in_force:
+def _weighings(in_force: tuple[Rule, ...]) -> dict[int, Weighing]:
+    """By the number of the rule, the way each sharing rule weighs; rules by spend or without sharing have none."""
+    ways: dict[tuple[str, str, str], Weighing] = {}
+    found: dict[int, Weighing] = {}
+    for number, rule in enumerate(in_force, 1):
         if rule.among and rule.by != "spend":
             idle = rule.idle or ("keep" if rule.among in ("machine", "cluster") else "spread")
             way = (rule.among, rule.by or "gpu_seconds", idle)
-            numbers.setdefault(way, Weighing(len(numbers) + 1, *way))
-            found[rule.name] = numbers[way]
+            found[number] = ways.setdefault(way, Weighing(len(ways) + 1, *way))
     return found
 
 
-def route(engine: DuckDB, config: Config, month: Month) -> dict[str, Weighing]:
-    """Decide for each kind of charge the rule, the scope and who gets it if nobody weighs in."""
+def route(engine: DuckDB, config: Config, month: Month) -> list[Weighing]:
+    """Decide for each kind of charge the rule, the scope and who gets it if nobody weighs in; returns the ways to weigh."""
     in_force = rules.in_force(config)
     weighings = _weighings(in_force)
     columns = 'rule INTEGER, name VARCHAR, among VARCHAR, "by" VARCHAR, idle VARCHAR, reason VARCHAR, goes_to VARCHAR'
@@ -186,7 +133,7 @@ def route(engine: DuckDB, config: Config, month: Month) -> dict[str, Weighing]:
             "scopes": " ".join(f"WHEN {n} THEN {_scope(rule, config)}" for n, rule in numbered),
             "scoped": ", ".join(["0", *(str(n) for n, rule in numbered if rule.among)]),
             "weighings": " ".join(
-                f"WHEN {n} THEN {weighings[r.name].number if r.name in weighings else 'NULL'}" for n, r in numbered
+                f"WHEN {n} THEN {weighings[n].number if n in weighings else 'NULL'}" for n, _ in numbered
             ),
             "payers": " ".join(f"WHEN {n} THEN {_default_payer(rule)}" for n, rule in numbered),
             "unallocated": str(UNALLOCATED),
@@ -197,9 +144,11 @@ def route(engine: DuckDB, config: Config, month: Month) -> dict[str, Weighing]:
         "SELECT CAST(row_number() OVER (ORDER BY category) AS INTEGER) AS number, category "
         "FROM (SELECT DISTINCT category FROM routed_kinds)",
     )
-    for step in ("targets", "channels", "keyed_kinds"):
+    of_machines = [str(weighing.number) for weighing in weighings.values() if weighing.among == "machine"]
+    engine.step(PACKAGE, "targets", "targets", {"machine_weighings": ", ".join(["0", *of_machines])})
+    for step in ("channels", "keyed_kinds"):
         engine.step(PACKAGE, step, step)
-    return weighings
+    return list({weighing.number: weighing for weighing in weighings.values()}.values())
 
 
 def _goes_to(rule: Rule) -> str:
@@ -228,160 +177,26 @@ def _default_payer(rule: Rule) -> int:
         return FIXED
     if rule.by == "spend":
         return SPEND
-    return IDLE if rule.among == "machine" else NOBODY
-
-
-def _weigh_all(engine: DuckDB, config: Config, weighings: dict[str, Weighing]) -> None:
-    """Make `weights`: what each payer weighs, per target, period and day."""
-    first, last = engine.row("SELECT coalesce(min(first_second), 0), coalesce(max(last_second), 1) FROM targets")
-    engine.step(PACKAGE, "periods", "periods", {"first_second": str(first), "last_second": str(last)})
-    engine.run("CREATE OR REPLACE TEMP TABLE weights (target INTEGER, period BIGINT, piece BIGINT, weight BIGINT)")
-    engine.run(
-        "CREATE OR REPLACE TEMP TABLE slots (target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT)"
-    )
-    engine.run(
-        "CREATE OR REPLACE TEMP TABLE capacities (target INTEGER, capacity BIGINT, existed_from BIGINT, existed_to BIGINT)"
-    )
-    engine.run(
-        "CREATE OR REPLACE TEMP TABLE beyond_capacity "
-        "(machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR)"
-    )
-    for weighing in {w.number: w for w in weighings.values()}.values():
-        window = engine.row(
-            "SELECT count(*), min(first_second), max(last_second), min(shortest), max(longest) "
-            f"FROM targets WHERE weighing = {weighing.number}"
-        )
-        if window[0]:
-            names = ("first_second", "last_second", "shortest", "longest")
-            _weigh(engine, config, weighing, {name: str(value) for name, value in zip(names, window[1:], strict=True)})
-
-
-def _weigh(engine: DuckDB, config: Config, weighing: Weighing, window: dict[str, str]) -> None:
-    """Add the weights of one weighing."""
-    given = CODES | window | {"weighing": str(weighing.number)}
-    if weighing.among == "machine":
-        _hold_machines(engine, weighing, given)
-    else:
-        _hold_scopes(engine, config, weighing, given)
-    for step in ("period_cells", "held", "days"):
-        engine.step(PACKAGE, step, step, given)
-    if weighing.by == "evenly":
-        engine.table(
-            "held",
-            "SELECT target, period, min(piece) AS piece, 1 AS weight FROM held GROUP BY target, period, piece // 65536",
-        )
-    if weighing.among == "job":
-        _whole_month_where_nothing_was_held(engine, given)
-    # What a job held at any time may lie on other days than the charge that names it.
-    long = "true" if weighing.among == "job" else "d.long"
-    engine.step(PACKAGE, "slot_days", "slot_days", given | _idle(weighing) | {"long": long})
-    engine.step(PACKAGE, "slots", "new_slots", given)
-    engine.run("INSERT INTO slots SELECT * FROM new_slots")
-    engine.run("INSERT INTO weights SELECT target, period, piece, weight FROM held")
-    engine.run(
-        f"INSERT INTO weights SELECT target, period, CAST({IDLE} AS BIGINT) * 65536 + day, idle FROM slot_days WHERE idle > 0"
-    )
-    engine.drop("holds", "timeline", "cells", "period_cells", "held", "slot_days", "new_slots")
-
-
-def _idle(weighing: Weighing) -> dict[str, str]:
-    """SQL for what nobody held on a day: the capacity of that day less what was held."""
-    if weighing.among not in ("machine", "cluster") or weighing.idle == "spread" or weighing.by == "evenly":
-        return {"idle_weight": "CAST(0 AS BIGINT)", "capacity": "", "idle_kept": "which the rule spreads"}
-    there = "c.capacity * greatest(least(d.ends, c.existed_to) - greatest(d.starts, c.existed_from), 0)"
-    if weighing.among == "machine":
-        idle = f"CAST(greatest({there} - w.held, 0) AS BIGINT)"
-        return {
-            "idle_weight": idle,
-            "capacity": "JOIN capacities c ON c.target = w.target",
-            "idle_kept": "which is a payer",
-        }
-    whole = (
-        f"JOIN (SELECT c.target, d.period, d.day, sum({there}) AS capacity FROM capacities c, days d GROUP BY ALL) c "
-        "ON c.target = w.target AND c.period = w.period AND c.day = w.day"
-    )
-    return {
-        "idle_weight": "CAST(greatest(c.capacity - w.held, 0) AS BIGINT)",
-        "capacity": whole,
-        "idle_kept": "which is a payer",
-    }
-
-
-def _hold_machines(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> None:
-    engine.step(PACKAGE, "sizes", "sizes", given | {"measure": MEASURES[weighing.by]})
-    engine.step(PACKAGE, "machine_holds", "holds", given)
-    engine.step(PACKAGE, "timeline", "timeline")
-    engine.step(PACKAGE, "uneven", "uneven")
-    engine.step(PACKAGE, "machine_capacities", "capacities", given)
-    engine.run(
-        "INSERT INTO beyond_capacity SELECT s.machine, t.starts, t.ends, t.held * s.unit, s.capacity * s.unit, s.measure FROM timeline t "
-        "JOIN sizes s ON s.target = t.target WHERE t.held > s.capacity"
-    )
-    if not engine.row("SELECT count(*) FROM uneven")[0]:
-        engine.step(PACKAGE, "even_cells", "cells", {"only": ""})
-        return
-    engine.step(PACKAGE, "even_cells", "cells_to_cut", {"only": "AND target IN (SELECT target FROM uneven)"})
-    engine.step(PACKAGE, "even_cells", "cells", {"only": "AND target NOT IN (SELECT target FROM uneven)"})
-    engine.step(PACKAGE, "uneven_cells", "cut_cells", given)
-    engine.run("INSERT INTO cells SELECT target, attempt_key, grip, hour, starts, ends FROM cut_cells")
-
-
-def _hold_scopes(engine: DuckDB, config: Config, weighing: Weighing, given: dict[str, str]) -> None:
-    scope = payer_scope(weighing.among)
-    engine.step(PACKAGE, "scope_holds", "holds", given | {"scope": scope, "grip": GRIPS[weighing.by]})
-    if weighing.by in ("wall_seconds", "evenly"):
-        engine.step(PACKAGE, "merged_holds", "merged")
-        engine.table("holds", "SELECT * FROM merged")
-    else:
-        # A scope in which nobody held any of the measure is weighed by time, so that CPU-only jobs pay their own way.
-        engine.run("UPDATE holds SET grip = 1 WHERE target NOT IN (SELECT target FROM holds WHERE grip > 0)")
-    if weighing.among == "cluster":
-        engine.step(PACKAGE, "cluster_capacities", "capacities", given | {"capacity": CAPACITIES[weighing.by]})
-    else:
-        engine.run("DELETE FROM capacities")
-    engine.step(PACKAGE, "even_cells", "cells", {"only": ""})
-
-
-def payer_scope(among: str) -> str:
-    """SQL for the scope a placement belongs to."""
-    if among.startswith("tag:"):
-        key = among.removeprefix("tag:")
-        label = (
-            f"a.{key}" if key in LABELS else f"json_extract_string(a.labels, {quoted(f'$.{chr(34)}{key}{chr(34)}')})"
-        )
-        return f"lower({label})"
-    return {
-        "cluster": "lower(m.cluster)",
-        "account": "lower(m.account)",
-        "region": "lower(m.region)",
-        "job": "lower(a.job_id)",
-        "all": "'all'",
-    }[among]
-
-
-def _whole_month_where_nothing_was_held(engine: DuckDB, given: dict[str, str]) -> None:
-    """A charge that names a job which held nothing in its time is shared by what the job held at any time."""
-    engine.table(
-        "at_any_time",
-        "SELECT target, CAST(attempt_key AS BIGINT) * 65536 + hour // 24 AS piece, CAST(sum((ends - starts) * grip) AS BIGINT) AS weight "
-        "FROM cells GROUP BY target, CAST(attempt_key AS BIGINT) * 65536 + hour // 24",
-    )
-    engine.run(
-        "INSERT INTO held SELECT q.target, q.period, a.piece, a.weight FROM ("
-        "SELECT DISTINCT k.target, period_key(c.period_start, c.period_end) AS period FROM keyed_charges c "
-        "JOIN keyed_kinds k ON k.kind = c.kind "
-        f"JOIN targets t ON t.target = k.target AND t.weighing = {given['weighing']}"
-        ") q JOIN at_any_time a ON a.target = q.target "
-        "WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.target = q.target AND h.period = q.period)"
-    )
+    return IDLE if rule.among in ("machine", "cluster") else NOBODY
 
 
 def _settle(engine: DuckDB, config: Config) -> None:
     """Name the payers, divide what goes in fixed parts and by spend, and make `shares`."""
     tags = " ".join(
-        f"WHEN p.among = {quoted(f'tag:{key}')} THEN {payer_scope(f'tag:{key}')} = p.scope"
+        f"WHEN p.among = {quoted(f'tag:{key}')} THEN {scope.of_placement(f'tag:{key}')} = p.scope"
         for key in sorted({r.among.removeprefix("tag:") for r in config.rule if r.among.startswith("tag:")})
     )
-    for step in ("special_payers", "payers", "named_parts", "spend_pots", "spend_weights", "spend_parts"):
-        engine.step(PACKAGE, step, step, CODES | {"tags": tags})
+    for step in ("special_payers", "payers", "named_parts", "spend_pots"):
+        engine.step(PACKAGE, step, step, CODES)
+    given = CODES | {"tags": tags, "scale": str(_spend_scale(engine))}
+    for step in ("spend_weights", "spend_parts"):
+        engine.step(PACKAGE, step, step, given)
     engine.view("shares", step_text(PACKAGE, "shares"))
+
+
+def _spend_scale(engine: DuckDB) -> int:
+    """Parts of a currency unit that spend is weighed in: a millionth, or coarser where all of it would not fit 63 bits."""
+    spent = "SELECT sum(greatest(n.effective, 0)) AS total FROM named_parts n JOIN channels c ON c.channel = n.channel"
+    (most,) = engine.row(f"SELECT coalesce(max(total), 0) FROM ({spent} GROUP BY c.currency)")
+    scale: int = 10 ** max(0, min(6, 18 - len(str(int(most)))))
+    return scale

@@ -4,5 +4,5 @@ SELECT target, attempt_key, grip, hour,
 FROM (
   SELECT target, attempt_key, grip, starts, ends, unnest(range(starts // 3600, (ends + 3599) // 3600)) AS hour
   FROM holds
-  WHERE grip > 0 AND ends > starts {{only}}
+  WHERE grip > 0 AND ends > starts
 )

@@ -1,6 +1,7 @@
 """From shares back to bill lines: the same account, run again, and each pot opened."""
 
-from trainfare.attribute.account import CODES, PACKAGE
+from trainfare.attribute.account import CODES
+from trainfare.attribute.weighing import PACKAGE
 from trainfare.engine.duckdb import DuckDB, quoted
 
 

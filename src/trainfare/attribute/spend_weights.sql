@@ -1,5 +1,5 @@
 -- In: named_parts, channels, attempts, machines, spend_pots. Out: what each payer, machine and day weighs in each spend pot: its effective cost so far,
--- in whole millionths. Who was given less than nothing weighs nothing.
+-- in whole parts of 1 / {{scale}}. Who was given less than nothing weighs nothing.
 WITH given AS (
   SELECT n.payer_key, c.machine, n.day, c.currency, c.billing_account, c.account, sum(n.effective) AS effective
   FROM named_parts n JOIN channels c ON c.channel = n.channel
@@ -23,5 +23,5 @@ scoped AS (
   GROUP BY p.channel, g.payer_key, g.machine, g.day
 )
 SELECT channel, payer_key, machine, day,
-  CAST(floor(effective * 1000000) AS BIGINT) AS weight
-FROM scoped WHERE effective >= 0.000001
+  CAST(floor(effective * {{scale}}) AS BIGINT) AS weight
+FROM scoped WHERE effective * {{scale}} >= 1

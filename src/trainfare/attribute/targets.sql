@@ -2,7 +2,7 @@
 -- cluster, one tag value ...
 SELECT CAST(row_number() OVER (ORDER BY weighing, scope) AS INTEGER) AS target, *
 FROM (
-  SELECT weighing, scope, any_value(machine) AS machine,
+  SELECT weighing, scope, max(CASE WHEN weighing IN ({{machine_weighings}}) THEN machine END) AS machine,
     min(epoch_second(first_start)) AS first_second, max(epoch_second(last_end)) AS last_second,
     min(shortest) AS shortest, max(longest) AS longest
   FROM routed_kinds

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from trainfare.attribute import account
+from trainfare import scope
 from trainfare.engine.duckdb import DuckDB
 from trainfare.metrics import findings
 from trainfare.period import Month
@@ -66,7 +66,7 @@ def _coverage(engine: DuckDB) -> str:
     selects += [
         "SELECT p.holding, t.first_second, t.last_second FROM placements p "
         "JOIN attempts a ON a.attempt_key = p.attempt_key LEFT JOIN machines m ON m.machine = p.machine "
-        f"JOIN targets t ON t.weighing = {weighing} AND t.scope = {account.payer_scope(among)}"
+        f"JOIN targets t ON t.weighing = {weighing} AND t.scope = {scope.of_placement(among)}"
         for weighing, among in wide
     ]
     return " UNION ALL ".join(selects)

@@ -9,7 +9,7 @@ WITH told AS (
 placed AS (
   SELECT holding, min(machine) AS machine FROM placements GROUP BY holding
 )
-SELECT a.job_id, a.attempt, t.machine_id, m.resource_id, t.in_month AS starts, t.out_of_month AS ends, t.running,
+SELECT a.job_id, a.attempt, coalesce(m.machine_id, t.machine_id) AS machine_id, m.resource_id, t.in_month AS starts, t.out_of_month AS ends, t.running,
   coalesce(t.gpu_micros, m.gpu_micros) AS gpu_micros,
   CASE WHEN c.first_second IS NOT NULL THEN greatest(t.in_month, c.first_second) END AS billed_starts,
   CASE WHEN c.last_second IS NOT NULL THEN least(t.out_of_month, c.last_second) END AS billed_ends

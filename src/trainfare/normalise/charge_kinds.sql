@@ -16,15 +16,10 @@ SELECT *,
     WHEN service_category = 'AI and Machine Learning' THEN 'platform'
     ELSE 'other'
   END AS category,
-  lower(coalesce(
-    CASE WHEN json_valid(price_details) THEN json_extract_string(price_details, '$.InstanceType') END,
-    nullif(regexp_extract(a_description, '\b([a-z][a-z0-9-]*\.(?:[0-9]*xlarge|metal))\b', 1), ''),
-    nullif(regexp_extract(lower(a_description), '\b(standard_n[cdv][a-z0-9_]+|a[234]-[a-z]+gpu-[0-9]+g|g2-standard-[0-9]+|[bv]m\.gpu[a-z0-9.-]+)\b', 1), '')
-  )) AS instance_type
+  lower(CASE WHEN json_valid(price_details) THEN json_extract_string(price_details, '$.InstanceType') END) AS instance_type
 FROM (
   SELECT {{dimensions}},
     count(*) AS lines,
-    any_value(description) AS a_description,
     min(period_start) AS first_start,
     max(period_end) AS last_end,
     min(epoch_second(period_end) - epoch_second(period_start)) AS shortest,

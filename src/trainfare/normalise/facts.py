@@ -47,6 +47,7 @@ def charges(engine: DuckDB, selects: Iterable[str], wanted: Iterable[str]) -> tu
         kinds, distinct = engine.row("SELECT count(*), count(DISTINCT kind) FROM charge_kinds")
         if kinds == distinct:
             engine.view("keyed_charges", f"SELECT hash({listed}, {salt}) AS kind, * FROM charges")
+            _type_by_description(engine)
             return dimensions
     raise TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
 
@@ -56,8 +57,18 @@ def held(engine: DuckDB, month: Month, jobs: Iterable[str], machines: Iterable[s
     for name, table, selects in (("placement_rows", PLACEMENTS, jobs), ("machine_rows", MACHINES, machines)):
         empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
         engine.view(name, " UNION ALL ".join([*selects] or [empty]))
-    for step in ("resources", "machine_names", "machines", "attempts", "holdings", "placements"):
+    for step in ("resources", "listed_machines", "machine_names", "machines", "attempts", "holdings", "placements"):
         engine.step(PACKAGE, step, step, {"month": f"DATE '{month}-01'"})
+
+
+def _type_by_description(engine: DuckDB) -> None:
+    """Fill in instance types that only the text of a charge names."""
+    unknown = "instance_type IS NULL AND category = 'compute' AND resource_id IS NOT NULL"
+    if engine.row(f"SELECT count(*) FROM charge_kinds WHERE {unknown}")[0]:
+        engine.step(PACKAGE, "described_types", "described_types")
+        engine.run(
+            "UPDATE charge_kinds SET instance_type = d.instance_type FROM described_types d WHERE d.kind = charge_kinds.kind"
+        )
 
 
 def _instance_types(engine: DuckDB) -> None:

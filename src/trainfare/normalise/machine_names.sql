@@ -1,11 +1,11 @@
--- In: resources, machine_rows (the machine file), placement_rows (the job log). Out: which name stands for which
+-- In: resources, listed_machines (the machine file), placement_rows (the job log). Out: which name stands for which
 -- resource, and when. The machine file is believed; a name it does not have is looked for on the bill as a
 -- resource id, as the last part of one, as a resource name and as a Name tag, in that order.
 WITH listed AS (
-  SELECT DISTINCT lower(machine_id) AS name, lower(resource_id) AS resource,
+  SELECT DISTINCT lower(machine_id) AS name, resource,
     coalesce(epoch_second(existed_from), -9000000000) AS existed_from,
     coalesce(epoch_second(existed_to), 253402300800) AS existed_to
-  FROM machine_rows
+  FROM listed_machines
 ),
 asked AS (
   SELECT DISTINCT lower(machine_id) AS name FROM placement_rows

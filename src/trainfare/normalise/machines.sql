@@ -1,13 +1,13 @@
--- In: machine_names, machine_rows, resources. Out: one row per machine, that is, per resource that a job log or a
+-- In: machine_names, listed_machines, placement_rows, resources. Out: one row per machine, that is, per resource that a job log or a
 -- machine file names, or that the bill shows to be a GPU machine. Amounts are whole: millionths of a GPU,
 -- thousandths of a CPU, MB. What is unknown is null.
 WITH listed AS (
-  SELECT lower(resource_id) AS resource, min(resource_id) AS resource_id, min(machine_id) AS machine_id,
+  SELECT resource, min(resource_id) AS resource_id, min(machine_id) AS machine_id,
     max(gpus) AS gpus, min(gpu_model) AS gpu_model, max(cpus) AS cpus, max(memory_gb) AS memory_gb,
     min(pool) AS pool, min(team) AS team, min(cluster) AS cluster, min(region) AS region, min(account) AS account,
     min(coalesce(epoch_second(existed_from), -9000000000)) AS existed_from,
     max(coalesce(epoch_second(existed_to), 253402300800)) AS existed_to
-  FROM machine_rows GROUP BY lower(resource_id)
+  FROM listed_machines GROUP BY resource
 ),
 named AS (
   SELECT n.resource, min(p.machine_id) AS machine_id

@@ -86,7 +86,7 @@ class Raw:
             return _local(f"CAST({column} AS TIMESTAMP)", zone)
         text = f"CAST({column} AS VARCHAR)"
         absolute = f"CAST(TRY_CAST({text} AS TIMESTAMPTZ) AS TIMESTAMP)"
-        seconds = f"make_timestamp(CAST(TRY_CAST({text} AS DECIMAL(18,6)) * 1000000 AS BIGINT))"
+        seconds = f"make_timestamp(CAST(TRY_CAST({text} AS DECIMAL(20,6)) * 1000000 AS BIGINT))"
         whole = f"CASE WHEN regexp_full_match({text}, '[0-9]{{9,11}}(\\.[0-9]+)?') THEN {seconds} "
         if zone == "UTC":
             return whole + f"ELSE {absolute} END"

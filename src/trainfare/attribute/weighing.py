@@ -1,0 +1,199 @@
+"""Who weighs how much: for each pot the GPU seconds, CPU seconds or other measure that its payers held, day by day."""
+
+from dataclasses import dataclass
+
+from trainfare import scope
+from trainfare.engine.duckdb import DuckDB
+from trainfare.period import Month
+
+PACKAGE = "trainfare.attribute"
+
+IDLE = 2147483647
+"""The payer of what nobody held; numbered above all attempts."""
+SECOND = 720_720_000
+"""Parts that a second of an unevenly held machine has: every number up to 16 divides it, and so does 1000."""
+
+_GPU = "CASE WHEN coalesce(gpu_micros, 0) > 0 OR most_gpus > 0 THEN 'gpu' "
+_CPU = "WHEN coalesce(cpu_millis, 0) > 0 OR most_cpus > 0 THEN 'cpu' "
+MEASURES = {
+    "gpu_seconds": _GPU + _CPU + "ELSE 'wall' END",
+    "bytes_sent": _GPU + _CPU + "ELSE 'wall' END",
+    "requests": _GPU + _CPU + "ELSE 'wall' END",
+    "cpu_seconds": "CASE " + _CPU + "ELSE 'wall' END",
+    "memory": "CASE WHEN coalesce(memory_mbs, 0) > 0 OR most_memory > 0 THEN 'memory' ELSE 'wall' END",
+    "dominant": "CASE WHEN coalesce(gpu_micros, cpu_millis, memory_mbs) IS NULL THEN 'wall' ELSE 'dominant' END",
+    "wall_seconds": "'wall'",
+    "evenly": "'wall'",
+}
+GRIPS = {
+    "gpu_seconds": "coalesce(p.gpu_micros, m.gpu_micros, 1000000)",
+    "bytes_sent": "coalesce(p.gpu_micros, m.gpu_micros, 1000000)",
+    "requests": "coalesce(p.gpu_micros, m.gpu_micros, 1000000)",
+    "cpu_seconds": "coalesce(p.cpu_millis, m.cpu_millis, 1000)",
+    "memory": "coalesce(p.memory_mbs, m.memory_mbs, 1000)",
+    "dominant": (
+        "CASE WHEN coalesce(p.gpu_micros, p.cpu_millis, p.memory_mbs) IS NULL THEN 1000000 ELSE "
+        "greatest(coalesce(p.gpu_micros * 1000000 // nullif(m.gpu_micros, 0), 0), "
+        "coalesce(p.cpu_millis * 1000000 // nullif(m.cpu_millis, 0), 0), "
+        "coalesce(p.memory_mbs * 1000000 // nullif(m.memory_mbs, 0), 0)) END"
+    ),
+    "wall_seconds": "1",
+    "evenly": "1",
+}
+CAPACITIES = {
+    "gpu_seconds": "m.gpu_micros",
+    "bytes_sent": "m.gpu_micros",
+    "requests": "m.gpu_micros",
+    "cpu_seconds": "m.cpu_millis",
+    "memory": "m.memory_mbs",
+    "dominant": "1000000",
+    "wall_seconds": "1",
+    "evenly": "1",
+}
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """One way to weigh payers; rules that agree on it share it."""
+
+    number: int
+    among: str
+    by: str
+    idle: str
+
+
+def weigh_all(engine: DuckDB, weighings: list[Weighing], month: Month) -> None:
+    """Make `weights`, what each payer weighs per target, period and day, and `slots`, what each pot weighs as a whole."""
+    first, last = engine.row("SELECT coalesce(min(first_second), 0), coalesce(max(last_second), 1) FROM targets")
+    engine.step(PACKAGE, "periods", "periods", {"first_second": str(first), "last_second": str(last)})
+    for name, columns in {
+        "weights": "target INTEGER, period BIGINT, piece BIGINT, weight BIGINT",
+        "slots": "target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT",
+        "capacities": "target INTEGER, capacity BIGINT, existed_from BIGINT, existed_to BIGINT",
+        "uneven_slots": "target INTEGER, period BIGINT",
+        "beyond_capacity": (
+            "machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR"
+        ),
+    }.items():
+        engine.run(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
+    for weighing in weighings:
+        found = engine.row(
+            "SELECT count(*), min(first_second), max(last_second), min(shortest), max(longest) "
+            f"FROM targets WHERE weighing = {weighing.number}"
+        )
+        if found[0]:
+            names = ("first_second", "last_second", "shortest", "longest")
+            _weigh(engine, weighing, dict(zip(names, found[1:], strict=True)), month)
+
+
+def _weigh(engine: DuckDB, weighing: Weighing, window: dict[str, int], month: Month) -> None:
+    """Add the weights and slots of one weighing. The window is the time its charges speak of."""
+    if weighing.among == "job":
+        # A charge may name a job that held nothing in its time; what it held in the month counts then.
+        window["first_second"] = min(window["first_second"], int(month.start.timestamp()))
+        window["last_second"] = max(window["last_second"], int(month.end.timestamp()))
+    given = {name: str(value) for name, value in window.items()}
+    given |= {"weighing": str(weighing.number), "second": str(SECOND), "idle": str(IDLE)}
+    for step in ("period_cells", "days"):
+        engine.step(PACKAGE, step, step, given)
+    engine.run("DELETE FROM capacities; DELETE FROM uneven_slots")
+    if weighing.among == "machine":
+        _hold_machines(engine, weighing, given)
+    else:
+        _hold_scopes(engine, weighing, given)
+    if weighing.by == "evenly":
+        once = (
+            "SELECT target, period, min(piece) AS piece, 1 AS weight FROM held GROUP BY target, period, piece // 65536"
+        )
+        engine.table("held", once)
+    if weighing.among == "job":
+        _share_by_the_month_where_nothing_was_held(engine, weighing, month)
+    # What a job held in the month may lie on other days than the charge that names it.
+    long = "true" if weighing.among == "job" else "d.long"
+    engine.step(PACKAGE, "slot_days", "slot_days", given | _idle(engine, weighing) | {"long": long})
+    engine.step(PACKAGE, "slots", "new_slots", given)
+    engine.run("INSERT INTO slots SELECT * FROM new_slots")
+    engine.run("INSERT INTO weights SELECT target, period, piece, weight FROM held")
+    engine.run(
+        f"INSERT INTO weights SELECT target, period, CAST({IDLE} AS BIGINT) * 65536 + day, idle FROM slot_days WHERE idle > 0"
+    )
+    engine.drop("holds", "timeline", "cells", "cut_cells", "period_cells", "held", "slot_days", "new_slots")
+
+
+def _idle(engine: DuckDB, weighing: Weighing) -> dict[str, str]:
+    """SQL for what nobody held on a day: the capacity of that day less what was held."""
+    if weighing.among not in ("machine", "cluster") or weighing.idle == "spread" or weighing.by == "evenly":
+        return {"idle_weight": "CAST(0 AS BIGINT)", "capacity": "", "idle_kept": "which the rule spreads"}
+    seconds = "greatest(least(d.ends, c.existed_to) - greatest(d.starts, c.existed_from), 0)"
+    if weighing.among == "machine":
+        capacity, join = "c.capacity", "JOIN capacities c ON c.target = w.target"
+        if engine.row("SELECT count(*) FROM uneven_slots")[0]:
+            capacity = f"CASE WHEN u.target IS NULL THEN c.capacity ELSE {SECOND} END"
+            join += " LEFT JOIN uneven_slots u ON u.target = w.target AND u.period = w.period"
+        idle = f"CAST(greatest({capacity} * {seconds} - w.held, 0) AS BIGINT)"
+        return {"idle_weight": idle, "capacity": join, "idle_kept": "which is a payer"}
+    whole = (
+        f"JOIN (SELECT c.target, d.period, d.day, sum(c.capacity * {seconds}) AS capacity FROM capacities c, days d "
+        "GROUP BY ALL) c ON c.target = w.target AND c.period = w.period AND c.day = w.day"
+    )
+    idle = "CAST(greatest(c.capacity - w.held, 0) AS BIGINT)"
+    return {"idle_weight": idle, "capacity": whole, "idle_kept": "which is a payer"}
+
+
+def _hold_machines(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> None:
+    """Make `held` among machines; pots with an uneven time are cut there."""
+    engine.step(PACKAGE, "sizes", "sizes", given | {"measure": MEASURES[weighing.by]})
+    engine.step(PACKAGE, "machine_holds", "holds", given)
+    for step, into in (("timeline", "timeline"), ("machine_capacities", "capacities"), ("even_cells", "cells")):
+        engine.step(PACKAGE, step, into, given)
+    engine.run(
+        "INSERT INTO beyond_capacity SELECT s.machine, t.starts, t.ends, t.held * s.unit, s.capacity * s.unit, s.measure "
+        "FROM timeline t JOIN sizes s ON s.target = t.target WHERE t.held > s.capacity AND s.measure <> 'dominant'"
+    )
+    engine.step(PACKAGE, "uneven_slots", "uneven_slots")
+    is_uneven = "EXISTS (SELECT 1 FROM uneven_slots u WHERE u.target = c.target AND u.period = p.period)"
+    if not engine.row("SELECT count(*) FROM uneven_slots")[0]:
+        engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""})
+        return
+    engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": f"AND NOT {is_uneven}"})
+    engine.step(PACKAGE, "uneven_cells", "cut_cells", given)
+    engine.step(PACKAGE, "held", "cut_held", {"cells": "cut_cells", "only": f"AND {is_uneven}"})
+    engine.run("INSERT INTO held SELECT * FROM cut_held")
+    engine.drop("cut_held")
+
+
+def _hold_scopes(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> None:
+    """Make `held` within clusters, accounts, regions, tags, jobs or everything."""
+    of_placement = scope.of_placement(weighing.among)
+    engine.step(PACKAGE, "scope_holds", "holds", given | {"scope": of_placement, "grip": GRIPS[weighing.by]})
+    if weighing.by in ("wall_seconds", "evenly"):
+        # A cluster has the time of each of its machines; elsewhere an attempt's time counts once, on however many it ran.
+        each = "target, attempt_key, machine" if weighing.among == "cluster" else "target, attempt_key"
+        engine.step(PACKAGE, "merged_holds", "merged", {"each": each})
+        engine.table("holds", "SELECT * FROM merged")
+    else:
+        # A scope in which nobody held any of the measure is weighed by time, so that CPU-only jobs pay their own way.
+        engine.run("UPDATE holds SET grip = 1 WHERE target NOT IN (SELECT target FROM holds WHERE grip > 0)")
+    if weighing.among == "cluster":
+        engine.step(PACKAGE, "cluster_capacities", "capacities", given | {"capacity": CAPACITIES[weighing.by]})
+    engine.step(PACKAGE, "even_cells", "cells")
+    engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""})
+
+
+def _share_by_the_month_where_nothing_was_held(engine: DuckDB, weighing: Weighing, month: Month) -> None:
+    """Weigh the jobs that charges name, and that held nothing in their time, by what they held in the month."""
+    first, last = (int(moment.timestamp()) // 3600 for moment in (month.start, month.end))
+    piece = "CAST(attempt_key AS BIGINT) * 65536 + hour // 24"
+    engine.table(
+        "in_month",
+        f"SELECT target, {piece} AS piece, CAST(sum((ends - starts) * grip) AS BIGINT) AS weight FROM cells "
+        f"WHERE hour >= {first} AND hour < {last} GROUP BY target, {piece}",
+    )
+    engine.run(
+        "INSERT INTO held SELECT q.target, q.period, a.piece, a.weight FROM ("
+        "SELECT DISTINCT k.target, period_key(c.period_start, c.period_end) AS period FROM keyed_charges c "
+        "JOIN keyed_kinds k ON k.kind = c.kind "
+        f"JOIN targets t ON t.target = k.target AND t.weighing = {weighing.number}"
+        ") q JOIN in_month a ON a.target = q.target "
+        "WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.target = q.target AND h.period = q.period)"
+    )

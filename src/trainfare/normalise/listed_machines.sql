@@ -1,0 +1,20 @@
+-- In: machine_rows, resources. Out: the machine file with the resource each row stands for. A row that gives no resource id the bill knows is looked for by its machine id:
+-- as the last part of a resource id, as a resource name and as a Name tag, in that order.
+WITH known_by AS (
+  SELECT resource, short_name AS name, 2 AS place FROM resources
+  UNION ALL SELECT resource, full_name, 3 FROM resources
+  UNION ALL SELECT resource, tag_name, 4 FROM resources
+),
+found AS (
+  SELECT name, min(resource) AS resource FROM known_by
+  WHERE name IS NOT NULL
+  GROUP BY name, place
+  QUALIFY place = min(place) OVER (PARTITION BY name)
+)
+SELECT r.* EXCLUDE (resource_id),
+  CASE WHEN f.resource IS NULL THEN lower(r.resource_id) ELSE f.resource END AS resource,
+  CASE WHEN f.resource IS NULL THEN r.resource_id ELSE b.resource_id END AS resource_id
+FROM machine_rows r
+LEFT JOIN found f ON f.name = lower(r.machine_id) AND lower(r.resource_id) = lower(r.machine_id)
+  AND lower(r.resource_id) NOT IN (SELECT resource FROM resources)
+LEFT JOIN resources b ON b.resource = f.resource

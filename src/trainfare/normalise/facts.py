@@ -95,7 +95,9 @@ Given = TypeVar("Given", bound=Numbered)
 
 
 def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> list[Given]:
-    """The deliveries a month is made from: bills with charges of it, job logs of the time these charges speak of, and all machine files."""
+    """The deliveries a month is made from: bills with charges of it, job logs of its time and of the time these charges
+    speak of, and all machine files.
+    """
     first_day = f"DATE '{month}-01'"
     bills = {file.number for file in delivered if file.kind == "bill"}
     if len(bills) > 1:
@@ -103,7 +105,10 @@ def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> l
             f"SELECT DISTINCT delivery FROM charges WHERE billing_month(billing_start, billing_end) = {first_day}"
         )
         bills = {number for (number,) in found}
-    first, last = engine.row(f"SELECT min(first_start), max(last_end) FROM charge_kinds WHERE month = {first_day}")
+    first, last = engine.row(
+        f"SELECT least(min(first_start), TIMESTAMP '{month}-01'), greatest(max(last_end), TIMESTAMP '{month.next()}-01') "
+        f"FROM charge_kinds WHERE month = {first_day}"
+    )
     return [
         file
         for file in delivered

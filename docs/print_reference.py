@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from trainfare import config, tables
-from trainfare.attribute import account, rules
+from trainfare.attribute import rules, weighing
 from trainfare.cli.main import COMMANDS
 from trainfare.cli.main import cli as group
 from trainfare.metrics.findings import FAULTS
@@ -141,7 +141,13 @@ EXIT_CODES = {
 STAGES = {
     "sources/schedulers": (("sacct", "read"), ("sacct_json", "read"), ("slurm_runs", "place")),
     "normalise": (("facts", "charges"), ("facts", "held")),
-    "attribute": (("account", "run"), ("lineage", "open_job"), ("lineage", "open_everything")),
+    "attribute": (
+        ("account", "route"),
+        ("weighing", "weigh_all"),
+        ("account", "run"),
+        ("lineage", "open_job"),
+        ("lineage", "open_everything"),
+    ),
     "metrics": (("book", "run"),),
     "report": (("cost", "report"),),
 }
@@ -492,7 +498,7 @@ def _purpose(package: str, name: str) -> str:
     text = " ".join(_head(package, name))
     out = text.partition("Out: ")[2] if text.startswith("In: ") else text
     sentence = _sentence(re.split(r"(?<=[.])\s", out, maxsplit=1)[0])
-    return sentence.replace("{{second}}", f"{account.SECOND:,}").replace("{{", "").replace("}}", "")
+    return sentence.replace("{{second}}", f"{weighing.SECOND:,}").replace("{{", "").replace("}}", "")
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,4 @@
--- In: holds. Out: for each attempt ({{each}}) the time in which it held anything, each second once, with a grip of 1.
+-- In: holds. Out: for each attempt, or for each attempt on each machine, the time in which it held anything, each second once, with a grip of 1.
 WITH marked AS (
   SELECT target, attempt_key, machine, starts, ends,
     max(ends) OVER (PARTITION BY {{each}} ORDER BY starts, ends ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before

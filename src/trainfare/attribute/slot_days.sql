@@ -1,4 +1,4 @@
--- In: held, days, capacities. Out: per pot and day what was held, by whom most, and what nobody held ({{idle_kept}}). A pot within one day that nobody held at all is left
+-- In: held, days, capacities. Out: per pot and day what was held, by whom most, and what nobody held, if the rule keeps that. A pot within one day that nobody held at all is left
 -- out: it needs no weighing, all of its money is idle. One over several days has all of them, so that its idle money falls on each.
 WITH held_days AS (
   SELECT target, period, piece % 65536 AS day, CAST(sum(weight) AS BIGINT) AS held, count(*) AS pieces,

@@ -1,5 +1,5 @@
 -- In: named_parts, channels, attempts, machines, spend_pots. Out: what each payer, machine and day weighs in each spend pot: its effective cost so far,
--- in whole parts of 1 / {{scale}}. Who was given less than nothing weighs nothing.
+-- in whole millionths or coarser. Who was given less than nothing weighs nothing.
 WITH given AS (
   SELECT n.payer_key, c.machine, n.day, c.currency, c.billing_account, c.account, sum(n.effective) AS effective
   FROM named_parts n JOIN channels c ON c.channel = n.channel

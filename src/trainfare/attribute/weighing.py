@@ -123,7 +123,7 @@ def _weigh(engine: DuckDB, weighing: Weighing, window: dict[str, int], month: Mo
 def _idle(engine: DuckDB, weighing: Weighing) -> dict[str, str]:
     """SQL for what nobody held on a day: the capacity of that day less what was held."""
     if weighing.among not in ("machine", "cluster") or weighing.idle == "spread" or weighing.by == "evenly":
-        return {"idle_weight": "CAST(0 AS BIGINT)", "capacity": "", "idle_kept": "which the rule spreads"}
+        return {"idle_weight": "CAST(0 AS BIGINT)", "capacity": ""}
     seconds = "greatest(least(d.ends, c.existed_to) - greatest(d.starts, c.existed_from), 0)"
     if weighing.among == "machine":
         capacity, join = "c.capacity", "JOIN capacities c ON c.target = w.target"
@@ -131,13 +131,13 @@ def _idle(engine: DuckDB, weighing: Weighing) -> dict[str, str]:
             capacity = f"CASE WHEN u.target IS NULL THEN c.capacity ELSE {SECOND} END"
             join += " LEFT JOIN uneven_slots u ON u.target = w.target AND u.period = w.period"
         idle = f"CAST(greatest({capacity} * {seconds} - w.held, 0) AS BIGINT)"
-        return {"idle_weight": idle, "capacity": join, "idle_kept": "which is a payer"}
+        return {"idle_weight": idle, "capacity": join}
     whole = (
         f"JOIN (SELECT c.target, d.period, d.day, sum(c.capacity * {seconds}) AS capacity FROM capacities c, days d "
         "GROUP BY ALL) c ON c.target = w.target AND c.period = w.period AND c.day = w.day"
     )
     idle = "CAST(greatest(c.capacity - w.held, 0) AS BIGINT)"
-    return {"idle_weight": idle, "capacity": whole, "idle_kept": "which is a payer"}
+    return {"idle_weight": idle, "capacity": whole}
 
 
 def _hold_machines(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> None:

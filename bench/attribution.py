@@ -30,7 +30,7 @@ HOUR = 3600
 def bare(bill: Path, costs: str, keys: str) -> None:
     import duckdb
 
-    duckdb.sql(
+    duckdb.execute(
         f"SELECT count(*) FROM (SELECT {keys}, {costs} FROM '{bill}' GROUP BY ALL) WHERE cost IS NOT NULL"
     ).fetchall()
 

@@ -22,6 +22,7 @@ bench: $(VENV)/.ready-bench
 
 reference: $(VENV)/.ready
 	$(BIN)/python docs/print_reference.py
+	$(BIN)/python docs/print_errors.py
 
 setup: $(VENV)/.ready-dev
 

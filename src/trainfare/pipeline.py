@@ -71,6 +71,10 @@ def books_of_files(
 ) -> list[BookFiles]:
     """The books of the given files, without a workspace: their tables are written below `folder`."""
     delivered = _deliver_files(config, folder, engine, progress)
+    for kind, what in (("bill", "bill"), ("jobs", "job log")):
+        if not any(file.kind == kind for file in delivered):
+            listed = ", ".join(f"{file.path.name} ({file.kind})" for file in delivered)
+            raise TrainfareError("report", f"none of the files is a {what}: {listed}", "Give a bill and a job log.")
     months = _read(engine, config, delivered, (), progress)
     if not months or (only and only not in months):
         raise _no_charges(only, months)

@@ -109,7 +109,7 @@ def test_overheads_follow_the_money_whoever_has_it():
         charge("30", offer=DATABASE),
         charge("10", offer=NAT),
         charge("10", offer=TAX, charge_category="Tax"),
-        charge("-5", offer=CREDIT, charge_category="Credit", resource_id="arn:n1"),
+        charge("-5", offer=CREDIT, charge_category="Credit", resource_id=""),
     ]
     shared = effective([attempt("a", 0, 2, 8)], *lines)
     assert {payer: money for (payer, rule), money in shared.items() if rule == "overheads"} == {

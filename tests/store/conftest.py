@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from services import postgres_server
 
-from trainfare.store import Catalog, Store
+from trainfare.store import Store
+from trainfare.store.catalog import Catalog
 
 from . import building
 

@@ -9,7 +9,8 @@ from sqlalchemy.exc import IntegrityError
 
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
-from trainfare.store import Catalog, Store, Total
+from trainfare.store import Store, Total
+from trainfare.store.catalog import Catalog
 
 from .building import NOVEMBER, OCTOBER, Place, a_book, a_delivery, publish
 

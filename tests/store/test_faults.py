@@ -13,7 +13,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, event, text
 
 from trainfare.errors import IncompleteError, TrainfareError
-from trainfare.store import Catalog, Store, database, schema
+from trainfare.store import Store, database, schema
+from trainfare.store.catalog import Catalog
 from trainfare.store.database import Database, UnreachableError
 
 from .building import OCTOBER, Place, a_book, publish, write

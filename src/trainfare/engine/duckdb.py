@@ -134,13 +134,16 @@ class DuckDB:
         held = [list(row) for row in rows]
         if held:
             marks = ", ".join("?" for _ in held[0])
-            self.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', held)
+            told = [value for row in held for value in row]
+            self.connection.execute(f'INSERT INTO "{name}" VALUES {", ".join(f"({marks})" for _ in held)}', told)
 
-    def write_parquet(self, select: str, path: Path) -> None:
-        """Write what `select` gives to a new Parquet file that is on disk when this returns."""
+    def write_parquet(self, select: str, path: Path, in_order: bool = False) -> None:
+        """Write what `select` gives to a new Parquet file that is on disk when this returns.
+
+        Rows that have no order of their own are written by all threads; `in_order` keeps that of the table they come from.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Rows have no order of their own; not keeping one lets all threads write.
-        self.run("SET preserve_insertion_order = false")
+        self.run(f"SET preserve_insertion_order = {str(in_order).lower()}")
         try:
             self.run(f"COPY ({select}) TO {quoted(path)} (FORMAT parquet, COMPRESSION snappy)")
         finally:

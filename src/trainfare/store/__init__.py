@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
-from trainfare.store.catalog import Catalog
 from trainfare.store.lake import Lake
 from trainfare.store.records import Book, BookFiles, Closing, Delivery, NewBook, NewDelivery, Total
 
-__all__ = ["Book", "BookFiles", "Catalog", "Closing", "Delivery", "Lake", "NewBook", "NewDelivery", "Store", "Total"]
+if TYPE_CHECKING:
+    from trainfare.store.catalog import Catalog
+
+__all__ = ["Book", "BookFiles", "Closing", "Delivery", "Lake", "NewBook", "NewDelivery", "Store", "Total"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Store:
     """The lake and the catalog of one workspace. The catalog never names a file that is not safely on disk."""
 
     lake: Lake
-    catalog: Catalog
+    catalog: "Catalog"
 
     @classmethod
     def open(cls, workspace: Path, catalog_url: str | None = None) -> "Store":
@@ -30,6 +33,9 @@ class Store:
             reason = (error.strerror or str(error)).lower()
             do = "Name a folder that this user may write to."
             raise TrainfareError(str(workspace), f"the workspace cannot be made: {reason}", do) from error
+        # Nothing that only reads files has to wait for the database library.
+        from trainfare.store.catalog import Catalog
+
         catalog = Catalog.open(catalog_url or workspace / "catalog.sqlite")
         lake = Lake(workspace / "lake")
         lake.claim(catalog.id)

@@ -93,7 +93,7 @@ def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faul
     if head.is_parquet and not head.is_gzip:
         shutil.copyfile(head.path, target)
     else:
-        engine.write_parquet(f"SELECT * EXCLUDE (line) FROM {raw.relation} ORDER BY line", target)
+        engine.write_parquet(f"SELECT * EXCLUDE (line) FROM {raw.relation}", target, in_order=True)
     lines: int = engine.row(f"SELECT count(*) FROM {raw.relation}")[0]
     engine.run(f"DROP {'VIEW' if head.is_parquet else 'TABLE'} {raw.relation}")
     return lines

@@ -32,9 +32,12 @@ def reconcile(workspace: Path, month: str | None, by: str, basis: str, format_: 
         opened = published.open_book(stack, config, workspace, options.as_month(month))
         found = reconciled(opened, by)
         book = opened.books[0]
-    columns = [by, "currency", "lines", f"{basis}_bill", f"{basis}_shared", f"{basis}_difference"]
+    columns = [by, "currency", "lines", "bill", "shared", "difference"]
     title = f"Book {book.month} version {book.version}, {basis} cost"
-    _show(found, columns, title, format_, "rows", month=str(book.month), version=book.version)
+    told = found
+    if format_ in ("table", "md"):
+        told = [{name: record.get(f"{basis}_{name}", record.get(name)) for name in columns} for record in found]
+    _show(told, columns, title, format_, "rows", month=str(book.month), version=book.version)
     off = [record for record in found if any(record[f"{name}_difference"] for name in BASES)]
     if format_ == "table":
         terminal.talk("Does NOT tie out." if off else "Ties out on every basis, to the last digit.")

@@ -194,11 +194,23 @@ def _share(part: Decimal, whole: Decimal) -> str:
     return f"{part / whole:.1%}" if whole else NONE
 
 
+def _left_out(width: int, keys: int, per: str) -> set[str]:
+    """The columns a narrow terminal does without, so that the keys and the money are not cut."""
+    left_out = set()
+    if width < 100:
+        left_out |= {"median", "p95"}
+    if width < 90:
+        left_out |= {"of all"}
+        left_out |= {"GPU h" if per == "wall" else "wall h"} if keys > 1 else set()
+        left_out |= {"jobs"} if keys > 2 else set()
+    return left_out
+
+
 def as_table(report: Report, width: int) -> Table:
     """The report for a terminal of this width; narrow ones do without the spread of job rates."""
     header, body, closing = lines(report)
     texts = len(header) - FIGURES
-    left_out = ("median", "p95", "of all") if width < 90 else ("median", "p95") if width < 100 else ()
+    left_out = _left_out(width, texts, report.question.per)
     table = Table(header_style="bold", box=None, padding=(0, 1), pad_edge=False)
     kept = [index for index in range(len(header)) if header[index] not in left_out]
     for index in kept:

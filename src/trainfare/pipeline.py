@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -67,14 +68,22 @@ def build(config: Config, store: Store, only: Month | None = None, progress: Pro
 
 
 def books_of_files(
-    config: Config, folder: Path, engine: DuckDB, only: Month | None = None, progress: Progress = silent
+    config: Config,
+    folder: Path,
+    engine: DuckDB,
+    only: Month | None = None,
+    progress: Progress = silent,
+    needed: Mapping[str, str] = MappingProxyType({}),
 ) -> list[BookFiles]:
-    """The books of the given files, without a workspace: their tables are written below `folder`."""
+    """The books of the given files, without a workspace: their tables are written below `folder`.
+
+    `needed` has the kinds of files that must be among them, and what a user calls them.
+    """
     delivered = _deliver_files(config, folder, engine, progress)
-    for kind, what in (("bill", "bill"), ("jobs", "job log")):
+    for kind, what in needed.items():
         if not any(file.kind == kind for file in delivered):
             listed = ", ".join(f"{file.path.name} ({file.kind})" for file in delivered)
-            raise TrainfareError("report", f"none of the files is a {what}: {listed}", "Give a bill and a job log.")
+            raise TrainfareError("report", f"none of the files is a {what}: {listed}", f"Add a {what}.")
     months = _read(engine, config, delivered, (), progress)
     if not months or (only and only not in months):
         raise _no_charges(only, months)

@@ -114,4 +114,5 @@ def _open_files(stack: ExitStack, config: Config, month: Month | None) -> Opened
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True)))
     engine = stack.enter_context(pipeline.fresh_engine())
     with terminal.progress() as told:
-        return open_books(engine, pipeline.books_of_files(config, folder, engine, month, told))
+        books = pipeline.books_of_files(config, folder, engine, month, told, {"bill": "bill", "jobs": "job log"})
+        return open_books(engine, books)

@@ -267,7 +267,9 @@ def commands_page() -> str:
 
 def _command(name: str, command: click.Command) -> Iterator[str]:
     # The width is told, so that the page is the same whatever terminal it is printed from.
-    context = click.Context(command, info_name=f"trainfare {name}", terminal_width=78)
+    context = click.Context(
+        command, info_name=f"trainfare {name}", terminal_width=78, help_option_names=["-h", "--help"]
+    )
     yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
     told, *examples = inspect.cleandoc(command.help or "").split("\n\n\b\n")
     yield " ".join(told.split())

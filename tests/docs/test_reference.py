@@ -40,7 +40,7 @@ print(*(path.name for path, text in pages.items() if path.read_text(encoding="ut
 
 
 def test_no_printed_page_is_stale() -> None:
-    """Asked of a new process: commands that other tests have run may tell their defaults otherwise."""
+    """Asked of a new process: click keeps the help option a command was first asked with."""
     asked = subprocess.run([sys.executable, "-c", STALE], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not asked.stdout.strip(), "Run: make reference"
 

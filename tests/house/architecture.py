@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "adjustments": FOUNDATION | {"config", "sources", "store"},
     "pipeline": FOUNDATION | STAGES | {"adjustments", "config", "report", "sources", "store"},
     "report": FOUNDATION | {"store.records"},
+    "web": FOUNDATION | {"config", "pipeline", "report", "store"},
     "simulate": frozenset({"money", "period", "tables"}),
     "cli": frozenset({"*"}),
     "__init__": frozenset(),

@@ -73,9 +73,9 @@ def test_a_planted_import_is_found(copy: Path, file: str, line: str, target: str
 
 
 def test_a_new_part_must_be_put_into_the_table(copy: Path) -> None:
-    (copy / "web").mkdir()
-    (copy / "web" / "pages.py").write_text("from trainfare.report import cost\n", encoding="utf-8")
-    assert against_the_table(copy) == STILL | {("web/pages.py", "report.cost")}
+    (copy / "annexe").mkdir()
+    (copy / "annexe" / "pages.py").write_text("from trainfare.report import cost\n", encoding="utf-8")
+    assert against_the_table(copy) == STILL | {("annexe/pages.py", "report.cost")}
 
 
 def test_what_only_one_file_may_know_is_known_by_one_file() -> None:

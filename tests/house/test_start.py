@@ -15,7 +15,7 @@ HELP_SECONDS = 0.2
 REPORT_SECONDS = 10
 """On a quiet machine it is under three; a test may share its machine."""
 
-HEAVY = ("alembic", "duckdb", "msgspec", "psycopg", "rich", "sqlalchemy", "sqlite3")
+HEAVY = ("alembic", "duckdb", "jinja2", "litestar", "msgspec", "psycopg", "rich", "sqlalchemy", "sqlite3", "uvicorn")
 
 
 def seconds(*arguments: object) -> tuple[float, str]:

@@ -22,6 +22,7 @@ COMMANDS = {
     "diff": ("trainfare.cli.books:diff", "What changed between two versions of a month, and why."),
     "close": ("trainfare.cli.books:close", "Close a month: it does not change any more."),
     "rules": ("trainfare.cli.rules:rules", "Look at the rules in force."),
+    "serve": ("trainfare.cli.serve:serve", "Pages, API and metrics in the browser."),
     "export": ("trainfare.cli.export:export", "Chargeback as CSV, Parquet or FOCUS."),
 }
 

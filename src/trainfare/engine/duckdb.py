@@ -82,6 +82,13 @@ class DuckDB:
             do = "Write a size such as 4GB, or leave it out."
             raise TrainfareError("TRAINFARE_MEMORY_LIMIT", f"'{limit}' is not a size", do) from None
 
+    def another(self) -> "DuckDB":
+        """A second connection to the same database, for another thread: what is temporary is its own."""
+        twin = object.__new__(DuckDB)
+        twin.connection = self.connection.cursor()
+        twin.connection.execute("SET TimeZone = 'UTC'")
+        return twin
+
     def close(self) -> None:
         self.connection.close()
 

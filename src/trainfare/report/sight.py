@@ -1,0 +1,57 @@
+"""What of the opened books somebody may see: decided here, for every view, total, export and explanation."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.tables import BASES, LABELS
+
+RESTRICTED = ("shares", "book_attempts", "book_placements", "book_machines", "bill_totals", "findings")
+
+
+def restrict(engine: DuckDB, sees: Sequence[str]) -> None:
+    """Put views of the same names before the opened tables, with only what belongs to these labels (KEY:VALUE).
+
+    The bill is then the sum of what is seen: the rest of it is not told. Findings name anybody's jobs, so there are none.
+    """
+    for name in RESTRICTED:
+        engine.run(f'ALTER VIEW "{name}" RENAME TO "every_{name}"')
+    for name, select in _selects(sees).items():
+        engine.view(name, select)
+
+
+def of_attempt(sees: Sequence[str], alias: str) -> str:
+    """SQL for whether an attempt, or anything with its labels, may be seen."""
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for one in sees:
+        key, _, value = one.partition(":")
+        if key in LABELS:
+            wanted[key].append(quoted(value))
+    told = [f"{alias}.{key} IN ({', '.join(values)})" for key, values in wanted.items()]
+    return f"coalesce({' OR '.join(told)}, false)" if told else "false"
+
+
+def of_label_payer(sees: Sequence[str], alias: str) -> str:
+    """SQL for whether a payer that is a label, such as team:nlp, may be seen."""
+    listed = ", ".join(quoted(one) for one in sees)
+    return f"({alias}.payer_kind = 'label' AND {alias}.payer IN ({listed}))" if sees else "false"
+
+
+def _selects(sees: Sequence[str]) -> dict[str, str]:
+    seen = "SELECT 1 FROM book_attempts a WHERE a.job_id = {0}.job_id AND a.attempt = {0}.attempt"
+    sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
+    return {
+        "book_attempts": f"SELECT a.* FROM every_book_attempts a WHERE {of_attempt(sees, 'a')}",
+        "shares": (f"SELECT s.* FROM every_shares s WHERE {of_label_payer(sees, 's')} OR EXISTS ({seen.format('s')})"),
+        "book_placements": f"SELECT p.* FROM every_book_placements p WHERE EXISTS ({seen.format('p')})",
+        "book_machines": (
+            "SELECT m.* FROM every_book_machines m "
+            "WHERE EXISTS (SELECT 1 FROM book_placements p WHERE p.resource_id = m.resource_id)"
+        ),
+        "bill_totals": (
+            "SELECT source, CAST(NULL AS VARCHAR) AS billing_account, account, currency, category, "
+            f"CAST(NULL AS VARCHAR) AS charge_category, rule, CAST(NULL AS BIGINT) AS lines, {sums} "
+            "FROM shares GROUP BY source, account, currency, category, rule"
+        ),
+        "findings": "SELECT * FROM every_findings WHERE false",
+    }

@@ -1,0 +1,1 @@
+"""The service: pages and an API over published books. Reads; never computes money."""

@@ -1,0 +1,74 @@
+"""The application: who comes in, what answers, and what every answer carries."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from litestar import Litestar, Request
+from litestar.datastructures import CacheControlHeader
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+from litestar.middleware import DefineMiddleware
+from litestar.openapi import OpenAPIConfig
+from litestar.static_files import create_static_files_router
+
+from trainfare import __version__
+from trainfare.config import FILE_NAME, load
+from trainfare.errors import TrainfareError
+from trainfare.store import Store
+from trainfare.web import api, pages, problems
+from trainfare.web.books import Shelf
+from trainfare.web.door import Door
+from trainfare.web.headers import secure
+from trainfare.web.viewer import Viewer
+
+STATIC = Path(__file__).parent / "static"
+"""Scripts and styles, built from `assets` and npm packages, and shipped with the package."""
+A_YEAR = 365 * 24 * 3600
+LARGEST_BODY = 64 * 1024
+
+
+def create_app(workspace: Path) -> Litestar:
+    """The service over the published books of a workspace."""
+    config = load(workspace / FILE_NAME)
+    store = Store.open(workspace, config.catalog)
+    shelf = Shelf(store, config)
+
+    @asynccontextmanager
+    async def life(app: Litestar) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            shelf.close()
+            store.catalog.dispose()
+
+    return Litestar(
+        route_handlers=[*api.routes(), *pages.routes(), *_static()],
+        dependencies={
+            "shelf": Provide(lambda: shelf, sync_to_thread=False),
+            "viewer": Provide(_viewer, sync_to_thread=False),
+        },
+        middleware=[DefineMiddleware(Door)],
+        before_send=[secure],
+        exception_handlers={
+            TrainfareError: problems.of_trainfare,
+            HTTPException: problems.of_http,
+            Exception: problems.of_fault,
+        },
+        lifespan=[life],
+        openapi_config=OpenAPIConfig(title="Trainfare", version=__version__, render_plugins=[]),
+        request_max_body_size=LARGEST_BODY,
+        signature_types=[Shelf, Viewer],
+    )
+
+
+def _viewer(request: Request[Viewer, Any, Any]) -> Viewer:
+    return request.user
+
+
+def _static() -> list[Any]:
+    if not STATIC.is_dir():
+        return []
+    kept = CacheControlHeader(max_age=A_YEAR, public=True, immutable=True)
+    return [create_static_files_router("/static", [STATIC], cache_control=kept, include_in_schema=False)]

@@ -1,0 +1,92 @@
+"""Published books, opened for reading: one database for the whole process, and engines lent to one request at a time."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from trainfare.config import Config
+from trainfare.engine.duckdb import DuckDB
+from trainfare.errors import IncompleteError
+from trainfare.period import Month
+from trainfare.report.opened import Opened, open_books
+from trainfare.report.sight import restrict
+from trainfare.store import Book, Store
+from trainfare.web.viewer import Viewer
+
+MEMORY = "400MB"
+LENT_AT_ONCE = 8
+KEPT_IDLE = 24
+
+Key = tuple[tuple[int, ...], tuple[str, ...] | None]
+
+
+class Shelf:
+    """The newest version of every month, readable by many threads. A version published meanwhile, by whatever process, is
+    there with the next question; one that is being read stays as it is until its reader is done.
+    """
+
+    def __init__(self, store: Store, config: Config, memory_limit: str = MEMORY) -> None:
+        self.store = store
+        self.config = config
+        self._database = DuckDB(memory_limit=memory_limit)
+        self._lending = threading.BoundedSemaphore(LENT_AT_ONCE)
+        self._lock = threading.Lock()
+        self._idle: OrderedDict[int, tuple[Key, Opened]] = OrderedDict()
+
+    def current(self) -> list[Book]:
+        """The newest version of each month, in order."""
+        newest = {book.month: book for book in self.store.catalog.books()}
+        return [newest[month] for month in sorted(newest)]
+
+    def newest(self, month: Month | None = None) -> Book:
+        """The newest version of a month, or of the newest month."""
+        books = self.current()
+        found = [book for book in books if month in (None, book.month)]
+        if found:
+            return found[-1]
+        what = f"there is no book of {month}" if books else "nothing has been built yet"
+        told = ", ".join(str(book.month) for book in books)
+        raise IncompleteError("books", what, f"There are books of {told}." if books else "Run: trainfare build")
+
+    @contextmanager
+    def opened(self, viewer: Viewer, books: Sequence[Book]) -> Iterator[Opened]:
+        """These books, with nothing in them that the viewer may not see. Ask only within the block, and from one thread."""
+        key = (tuple(book.id for book in books), viewer.sees)
+        with self._lending:
+            opened = self._take(key) or self._open(viewer, books)
+            try:
+                yield opened
+            except BaseException:
+                opened.engine.close()
+                raise
+            self._keep(key, opened)
+
+    def close(self) -> None:
+        with self._lock:
+            for _, opened in self._idle.values():
+                opened.engine.close()
+            self._idle.clear()
+        self._database.close()
+
+    def _open(self, viewer: Viewer, books: Sequence[Book]) -> Opened:
+        engine = self._database.another()
+        opened = open_books(engine, [self.store.files(book) for book in books])
+        if viewer.sees is not None:
+            restrict(engine, viewer.sees)
+        return opened
+
+    def _take(self, key: Key) -> Opened | None:
+        with self._lock:
+            for number, (kept, opened) in reversed(self._idle.items()):
+                if kept == key:
+                    del self._idle[number]
+                    return opened
+        return None
+
+    def _keep(self, key: Key, opened: Opened) -> None:
+        with self._lock:
+            self._idle[id(opened)] = (key, opened)
+            dropped = [self._idle.popitem(last=False)[1] for _ in range(len(self._idle) - KEPT_IDLE)]
+        for _, old in dropped:
+            old.engine.close()

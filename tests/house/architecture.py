@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "metrics": FOUNDATION | {"scope"},
     "adjustments": FOUNDATION | {"config", "sources", "store"},
     "pipeline": FOUNDATION | STAGES | {"adjustments", "config", "report", "sources", "store"},
-    "report": FOUNDATION | {"store.records"},
+    "report": FOUNDATION | {"money", "store.records"},
     "web": FOUNDATION | {"config", "pipeline", "report", "store"},
     "simulate": frozenset({"money", "period", "tables"}),
     "cli": frozenset({"*"}),

@@ -1,14 +1,14 @@
 """Cost per training hour, grouped as asked, tied to the bill."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from trainfare.engine.duckdb import DuckDB, quoted, step_text
+from trainfare.engine.duckdb import DuckDB, step_text
 from trainfare.report import keys
 from trainfare.report.opened import Opened
-from trainfare.tables import NOT_INFRASTRUCTURE
+from trainfare.report.slice import Only, Slice
 
 PACKAGE = "trainfare.report"
 SCOPES = ("full", "infra")
@@ -30,13 +30,19 @@ ORDER BY abs(sum(at_stake)) DESC NULLS LAST, code, currency
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the groups, the cost, the hours and the part of the bill."""
+    """What is asked: the groups, the cost, the hours, the part of the bill, the days and whose."""
 
     by: list[str]
     basis: str = "effective"
     per: str = "wall"
     scope: str = "full"
     currency: str = "USD"
+    days: tuple[date, date] | None = None
+    only: Only = ()
+
+    @property
+    def slice(self) -> Slice:
+        return Slice(self.currency, self.scope, self.days, self.only)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,9 @@ class Pseudo:
 
 @dataclass(frozen=True)
 class Report:
-    """The answer. `total` and `bill` come from different tables; `difference` is what is between them."""
+    """The answer. `total` and `bill` come from different tables; `difference` is what is between them. Both are of the whole
+    books: a bill has no teams, so days and keys that were asked for do not narrow them.
+    """
 
     question: Question
     start: datetime
@@ -88,19 +96,18 @@ class Report:
 def report(opened: Opened, question: Question) -> Report:
     """Answer the question from the opened books."""
     engine = opened.engine
-    where = _where(question)
     pseudo = {kind: _pseudo(engine, question, kind) for kind in ("idle", "unallocated", "outside")}
     total, bill = (
-        engine.row(f"SELECT coalesce(sum({question.basis}), 0) FROM {table} WHERE {where}")[0]
+        engine.row(f"SELECT coalesce(sum({question.basis}), 0) FROM {table} WHERE {question.slice.money}")[0]
         for table in ("shares", "bill_totals")
     )
-    (overall,) = _rows(engine, question, [])
+    (overall,) = rows(opened, question, [])
     return Report(
         question,
         opened.start,
         opened.end,
         opened.complete_through,
-        _rows(engine, question, question.by) if question.by else [overall],
+        rows(opened, question, question.by) if question.by else [overall],
         overall,
         pseudo["idle"],
         pseudo["unallocated"],
@@ -111,29 +118,29 @@ def report(opened: Opened, question: Question) -> Report:
     )
 
 
-def _where(question: Question) -> str:
-    where = f"currency = {quoted(question.currency)}"
-    if question.scope == "infra":
-        where += f" AND category NOT IN ({', '.join(quoted(name) for name in NOT_INFRASTRUCTURE)})"
-    return where
-
-
 def _pseudo(engine: DuckDB, question: Question, kind: str) -> Pseudo:
     found = engine.rows(
-        f"SELECT reason, sum({question.basis}) AS cost FROM shares WHERE payer_kind = '{kind}' AND {_where(question)} "
+        f"SELECT reason, sum({question.basis}) AS cost FROM {question.slice.shares} WHERE payer_kind = '{kind}' "
         "GROUP BY reason ORDER BY abs(cost) DESC, reason"
     )
     reasons = [(str(reason), cost) for reason, cost in found]
     return Pseudo(sum((cost for _, cost in reasons), Decimal(0)), reasons)
 
 
-def _rows(engine: DuckDB, question: Question, by: list[str]) -> list[Row]:
+def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:
+    """The cost of jobs, their hours and rates, per group of these keys; without keys one row for all."""
+    return [_row(record, by) for record in opened.engine.records(select(question, by))]
+
+
+def select(question: Question, by: list[str]) -> str:
+    """The SELECT behind `rows`: its groups are k0, k1 ..."""
     holds = {index: sql for index, key in enumerate(by) if (sql := keys.of_hold(key))}
     names = [f"k{index}" for index in range(len(by))]
     held = [f"k{index}" for index in holds]
     fragments = {
         "basis": question.basis,
-        "where": _where(question),
+        "shares": question.slice.shares,
+        "placements": question.slice.placements,
         "share_keys": "".join(f", {keys.of_share(key)} AS k{index}" for index, key in enumerate(by)),
         "hold_keys": "".join(f", {sql} AS k{index}" for index, sql in holds.items()),
         "names": "".join(f", {name}" for name in names),
@@ -146,8 +153,7 @@ def _rows(engine: DuckDB, question: Question, by: list[str]) -> list[Row]:
         "order": ", ".join(_order(by, names)),
         "joined": "FULL" if len(held) == len(names) else "LEFT",
     }
-    found = engine.records(step_text(PACKAGE, "cost", fragments))
-    return [_row(record, by) for record in found]
+    return step_text(PACKAGE, "cost", fragments)
 
 
 def _order(by: list[str], names: list[str]) -> list[str]:

@@ -2,27 +2,27 @@
 -- time within the group, GPU time the sum; a group's rate is its money over its hours, never the mean of its members' rates.
 WITH cost AS (
   SELECT count(*) AS shares, sum(s.{{basis}}) AS cost{{share_keys}}
-  FROM (SELECT * FROM shares WHERE payer_kind IN ('attempt', 'label') AND {{where}}) s
+  FROM (SELECT * FROM {{shares}} WHERE payer_kind IN ('attempt', 'label')) s
   LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt
   LEFT JOIN machines m ON m.resource_id = s.resource_id
   GROUP BY ALL
 ),
 job_cost AS (
   SELECT s.job_id AS job, sum(s.{{basis}}) AS cost{{share_keys}}
-  FROM (SELECT * FROM shares WHERE payer_kind = 'attempt' AND {{where}}) s
+  FROM (SELECT * FROM {{shares}} WHERE payer_kind = 'attempt') s
   LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt
   LEFT JOIN machines m ON m.resource_id = s.resource_id
   GROUP BY ALL
 ),
 whole AS (
-  SELECT *, CAST(NULL AS DATE) AS day FROM book_placements
+  SELECT *, CAST(NULL AS DATE) AS day FROM {{placements}}
 ),
 days AS (
   SELECT * REPLACE (greatest(starts, number * 86400) AS starts, least(ends, number * 86400 + 86400) AS ends,
     CASE WHEN billed_starts IS NOT NULL THEN greatest(billed_starts, number * 86400) END AS billed_starts,
     CASE WHEN billed_ends IS NOT NULL THEN least(billed_ends, number * 86400 + 86400) END AS billed_ends),
     DATE '1970-01-01' + CAST(number AS INTEGER) AS day
-  FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS number FROM book_placements)
+  FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS number FROM {{placements}})
 ),
 held AS (
   SELECT h.job_id AS job, h.starts, h.ends, h.gpu_micros,

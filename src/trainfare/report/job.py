@@ -1,0 +1,69 @@
+"""One job from the opened books: its money by category and day, its attempts, its machines."""
+
+from typing import Any
+
+from trainfare.engine.duckdb import quoted
+from trainfare.report.cost import Question
+from trainfare.report.opened import Opened
+from trainfare.tables import LABELS
+
+
+def facts(opened: Opened, job_id: str) -> dict[str, Any] | None:
+    """What the job log says of a job; nothing if the books do not have it."""
+    labels = ", ".join(f"max({name}) AS {name}" for name in LABELS)
+    found = opened.engine.records(
+        f"SELECT job_id AS job, count(*) AS attempts, arg_max(state, attempt) AS state, {labels}, max(labels) AS labels "
+        f"FROM attempts WHERE job_id = {quoted(job_id)} GROUP BY job_id"
+    )
+    return found[0] if found else None
+
+
+def by_category(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """Money per category and rule, dearest first."""
+    return opened.engine.records(
+        f"SELECT category, rule, sum({question.basis}) AS cost FROM {question.slice.shares} "
+        "GROUP BY category, rule ORDER BY abs(sum(cost) OVER (PARTITION BY category)) DESC, category, abs(cost) DESC, rule"
+    )
+
+
+def attempts(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """Each attempt with its time, what it held and what it cost; without placements in the time asked about, only its cost."""
+    return opened.engine.records(
+        "SELECT a.attempt, a.state, make_timestamp(h.starts * 1000000) AS started, make_timestamp(h.ends * 1000000) AS ended, h.machines, "
+        "h.gpu_seconds, s.cost, per_hour(CAST(s.cost AS DECIMAL(38,12)), h.billed_micros) AS rate "
+        "FROM attempts a LEFT JOIN ("
+        "  SELECT attempt, min(starts) AS starts, max(ends) AS ends, count(DISTINCT machine_id) AS machines, "
+        "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds, "
+        "  CAST(sum(CAST(greatest(billed_ends - billed_starts, 0) AS HUGEINT) * gpu_micros) AS HUGEINT) AS billed_micros "
+        f"  FROM {question.slice.placements} GROUP BY attempt) h ON h.attempt = a.attempt "
+        f"LEFT JOIN (SELECT attempt, sum({question.basis}) AS cost FROM {question.slice.shares} GROUP BY attempt) s "
+        f"ON s.attempt = a.attempt WHERE a.job_id = {quoted(_job(question))} ORDER BY a.attempt"
+    )
+
+
+def machines(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """The machines the job held: how long, how much of them, and what it paid for each."""
+    return opened.engine.records(
+        "SELECT coalesce(h.machine_id, s.machine_id) AS machine, m.gpu_model, m.pool, m.region, h.attempts, h.gpu_seconds, s.cost "
+        "FROM (SELECT machine_id, any_value(resource_id) AS resource_id, count(DISTINCT attempt) AS attempts, "
+        "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds "
+        f"  FROM {question.slice.placements} GROUP BY machine_id) h "
+        f"FULL JOIN (SELECT machine_id, sum({question.basis}) AS cost FROM {question.slice.shares} GROUP BY machine_id) s "
+        "ON s.machine_id = h.machine_id LEFT JOIN machines m ON m.resource_id = h.resource_id "
+        "ORDER BY s.cost DESC NULLS LAST, machine LIMIT 500"
+    )
+
+
+def spans(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """Every placement of the job, for a picture of it: which attempt held which machine, from when to when."""
+    return opened.engine.records(
+        "SELECT h.attempt, h.machine_id AS machine, a.state, make_timestamp(h.starts * 1000000) AS started, "
+        "make_timestamp(h.ends * 1000000) AS ended "
+        f"FROM {question.slice.placements} h LEFT JOIN attempts a ON a.job_id = h.job_id AND a.attempt = h.attempt "
+        "ORDER BY h.attempt, h.starts, h.machine_id LIMIT 2000"
+    )
+
+
+def _job(question: Question) -> str:
+    (job,) = (values[0] for key, values in question.only if key == "job")
+    return job

@@ -1,0 +1,37 @@
+"""How money moves in time: by day, and by who pays."""
+
+from decimal import Decimal
+from typing import Any
+
+from trainfare.report import keys
+from trainfare.report.cost import Question
+from trainfare.report.opened import Opened
+from trainfare.report.slice import KINDS
+
+BY_KIND = ", ".join(
+    f"coalesce(sum({{basis}}) FILTER (payer_kind IN ({kinds})), 0) AS {name}" for name, kinds in KINDS.items()
+)
+
+
+def by_kind(opened: Opened, question: Question) -> dict[str, Decimal]:
+    """What jobs, idle, unallocated and outside pay, and the total of it."""
+    sums = BY_KIND.format(basis=question.basis)
+    (found,) = opened.engine.records(
+        f"SELECT {sums}, coalesce(sum({question.basis}), 0) AS total FROM {question.slice.shares}"
+    )
+    return found
+
+
+def by_day(opened: Opened, question: Question, key: str) -> list[dict[str, Any]]:
+    """Money per day and value of a key, in order of days. Days without money are not there."""
+    who = {"payer": _kind()}.get(key) or keys.of_share(key)
+    return opened.engine.records(
+        f"SELECT s.day, {who} AS {key}, sum(s.{question.basis}) AS cost FROM {question.slice.shares} s "
+        "LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
+        "LEFT JOIN machines m ON m.resource_id = s.resource_id "
+        f"GROUP BY ALL HAVING cost <> 0 ORDER BY s.day, {key}"
+    )
+
+
+def _kind() -> str:
+    return "CASE " + " ".join(f"WHEN s.payer_kind IN ({kinds}) THEN '{name}'" for name, kinds in KINDS.items()) + " END"

@@ -1,0 +1,144 @@
+"""A part of a month: what is asked about by day, label, machine or payer, and what changed from one part to another."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainfare import pipeline
+from trainfare.config import Config, Source
+from trainfare.report import cost, jobs, trend
+from trainfare.report.change import change, parts
+from trainfare.report.cost import Question
+from trainfare.report.jobs import Listing
+from trainfare.report.opened import Opened, open_books
+from trainfare.report.slice import NONE
+from trainfare.simulate import write
+
+ZERO = Decimal(0)
+WEEKS = [
+    (date(2026, 9, 1), date(2026, 10, 8)),
+    (date(2026, 10, 8), date(2026, 10, 20)),
+    (date(2026, 10, 20), date(2027, 1, 1)),
+]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    folder = tmp_path_factory.mktemp("slices")
+    made = write(folder, seed=4, scale=0.2)
+    config = Config(
+        source=tuple(Source(path=str(path)) for path in (*made.bills, made.jobs, made.machines)), folder=Path("/")
+    )
+    with pipeline.fresh_engine() as engine:
+        yield open_books(engine, pipeline.books_of_files(config, folder, engine))
+
+
+def cost_of(opened: Opened, **asked: object) -> Decimal:
+    return sum((row.cost or ZERO for row in cost.rows(opened, Question([], **asked), [])), ZERO)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", ["team", "owner", "category", "pool", "state", "machine"])
+def test_asking_for_each_value_of_a_key_gives_everything_once(opened: Opened, key: str):
+    rows = cost.rows(opened, Question([key]), [key])
+    asked = {row.group[key]: cost_of(opened, only=((key, (row.group[key] or NONE,)),)) for row in rows}
+    assert len(asked) > 2
+    assert asked == {row.group[key]: row.cost or ZERO for row in rows}
+    assert sum(asked.values()) == cost_of(opened)
+
+
+def test_days_cut_money_and_hours_without_losing_any(opened: Opened):
+    (whole,) = cost.rows(opened, Question([]), [])
+    pieces = [cost.rows(opened, Question([], days=days), [])[0] for days in WEEKS]
+    assert sum(row.cost or ZERO for row in pieces) == whole.cost
+    assert sum(row.wall_seconds for row in pieces) == whole.wall_seconds
+    assert sum(row.gpu_seconds or ZERO for row in pieces) == whole.gpu_seconds
+    assert all(row.cost for row in pieces)
+
+
+def test_payers_add_up_to_the_total(opened: Opened):
+    found = trend.by_kind(opened, Question([]))
+    assert found["total"] == sum(found[name] for name in ("jobs", "idle", "unallocated", "outside"))
+    alone = {
+        name: trend.by_kind(opened, Question([], only=(("payer", (name,)),)))["total"]
+        for name in found
+        if name != "total"
+    }
+    assert alone == {name: found[name] for name in alone}
+    by_day = trend.by_day(opened, Question([]), "payer")
+    assert sum((row["cost"] for row in by_day), ZERO) == found["total"]
+
+
+def test_jobs_come_a_page_at_a_time_and_none_is_missed(opened: Opened):
+    whole = jobs.jobs(opened, Question([]), Listing(limit=10_000))
+    assert whole.count == len(whole.rows) > 100
+    assert [row["cost"] for row in whole.rows] == sorted((row["cost"] for row in whole.rows), reverse=True)
+    paged = [
+        row["job"]
+        for offset in range(0, whole.count, 90)
+        for row in jobs.jobs(opened, Question([]), Listing(limit=90, offset=offset)).rows
+    ]
+    assert paged == [row["job"] for row in whole.rows]
+    assert whole.cost == sum(row["cost"] for row in whole.rows)
+    one = whole.rows[7]
+    found = jobs.jobs(opened, Question([]), Listing(named=one["job"].upper()))
+    assert [row["job"] for row in found.rows] == [one["job"]]
+    cheapest = jobs.jobs(opened, Question([]), Listing(descending=False, limit=1))
+    assert cheapest.rows[0]["cost"] == whole.rows[-1]["cost"]
+
+
+def test_the_change_between_two_weeks_is_told_without_a_rest(opened: Opened):
+    week, day = date(2026, 10, 5), timedelta(days=7)
+    sides = [parts(opened, Question([], days=(start, start + day))) for start in (week, week + day)]
+    told = change(*sides)
+    assert told.before == trend.by_kind(opened, Question([], days=(week, week + day)))["total"]
+    assert told.before + sum(step["change"] for step in told.steps) == told.after
+    assert {"volume", "mix", "price"} <= {step["step"] for step in told.steps}
+
+
+amounts = st.decimals(-10_000_000, 10_000_000, places=12)
+kinds = st.lists(
+    st.fixed_dictionaries(
+        {
+            "part": st.sampled_from(["gpu", "gpu", "lost", "storage", "idle", "outside"]),
+            "kind": st.sampled_from(["A100", "H100", "T4"]),
+            "cost": amounts,
+            "gpu_micros": st.integers(0, 10**18),
+        }
+    ),
+    max_size=6,
+    unique_by=lambda row: (row["part"], row["kind"]),
+)
+
+
+@given(kinds, kinds)
+def test_the_steps_of_a_change_add_up_to_it(before: list[dict], after: list[dict]):
+    told = change(before, after)
+    assert told.before + sum((step["change"] for step in told.steps), ZERO) == told.after
+
+
+def test_only_the_price_changed():
+    """Twice the money for the same hours."""
+    before = [{"part": "gpu", "kind": "H100", "cost": Decimal(100), "gpu_micros": 50}]
+    after = [before[0] | {"cost": Decimal(200)}]
+    assert [(step["step"], step["change"]) for step in change(before, after).steps] == [("price", Decimal(100))]
+
+
+def test_only_the_hours_changed():
+    before = [{"part": "gpu", "kind": "H100", "cost": Decimal(100), "gpu_micros": 50}]
+    after = [before[0] | {"cost": Decimal(150), "gpu_micros": 75}]
+    assert [(step["step"], step["change"]) for step in change(before, after).steps] == [("volume", Decimal(50))]
+
+
+def test_only_the_mix_changed():
+    """Ten hours moved from a kind of 1.00 to one of 3.00; nothing became dearer."""
+    rows = [("H100", 3, 10), ("T4", 1, 30)], [("H100", 3, 20), ("T4", 1, 20)]
+    before, after = (
+        [{"part": "gpu", "kind": kind, "cost": Decimal(rate * held), "gpu_micros": held} for kind, rate, held in side]
+        for side in rows
+    )
+    assert [(step["step"], step["change"]) for step in change(before, after).steps] == [("mix", Decimal(20))]

@@ -25,8 +25,10 @@ from trainfare.cli.main import cli as group
 from trainfare.metrics.findings import FAULTS
 from trainfare.report import keys
 from trainfare.sources.bills import focus
+from trainfare.sources.ledgers import prices_file
 from trainfare.sources.recognise import FORMATS
 from trainfare.sources.schedulers import jobs_file, sacct, slurm_runs
+from trainfare.sources.telemetry import measurements_file, quality_file
 
 DOCS = Path(__file__).parent
 PRINTED = "<!-- Printed by docs/print_reference.py. Do not edit: run `make reference`. -->\n"
@@ -354,7 +356,15 @@ def files_page() -> str:
         "is wrong is refused whole, with its lines. The same content counts once, under whatever names it comes.",
         grid(("format", "kind", "what is read"), [(f"`{f.NAME}`", f.KIND, f.READS) for f in FORMATS]),
     ]
-    columns = {"focus": _focus_columns, "sacct": _sacct_columns, "jobs": _job_columns, "machines": _machine_columns}
+    columns = {
+        "focus": _focus_columns,
+        "sacct": _sacct_columns,
+        "jobs": _job_columns,
+        "machines": _machine_columns,
+        "measurements": lambda: _own_columns(tables.USAGE, measurements_file.NEEDED, ("line",)),
+        "quality": lambda: _own_columns(tables.QUALITY, quality_file.NEEDED, ("line",)),
+        "prices": lambda: _own_columns(tables.PRICES, prices_file.NEEDED, ("line",)),
+    }
     for format_ in FORMATS:
         parts += [f"## `{format_.NAME}`", inspect.cleandoc(format_.__doc__ or "")]
         parts += columns.get(format_.NAME, list)()

@@ -280,8 +280,8 @@ def _write_book(
 
 
 def _hold(engine: DuckDB, month: Month, relevant: Sequence[Delivered]) -> None:
-    """Make the machines, attempts and placements of a month from the deliveries that speak of its time, and no others."""
-    facts.held(engine, month, deliver.row_selects(relevant, "jobs"), deliver.row_selects(relevant, "machines"))
+    """Make the machines, attempts, placements and measurements of a month from the deliveries that speak of its time, and no others."""
+    facts.held(engine, month, {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD})
 
 
 def _fingerprint(config: Config, relevant: Sequence[Delivered], late: Sequence[Adjustment]) -> str:

@@ -26,6 +26,8 @@ STATES = (
     "running",
     "unknown",
 )
+MEASURES = ("gpu_busy_seconds", "bytes_sent", "storage_requests", "storage_bytes", "checkpoint", "step")
+BETTER = ("higher", "lower")
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,51 @@ PLACEMENTS = Table(
     ),
 )
 
+USAGE = Table(
+    "usage",
+    "Something measured about an attempt, as it was delivered.",
+    (
+        Column("job_id", TEXT, "the job that was measured"),
+        Column("attempt", "INTEGER", "which try of the job, from 1"),
+        Column("machine_id", TEXT, "the machine it was measured on; null: the attempt as a whole"),
+        Column("started", TIME, "when the measured span began"),
+        Column("ended", TIME, "when it ended, exclusive; null: a moment"),
+        Column("measure", TEXT, "what was measured: " + ", ".join(MEASURES)),
+        Column("value", "DECIMAL(26,6)", "how much: seconds, bytes, requests; the step of a checkpoint or step"),
+        Column("from_region", TEXT, "where bytes_sent came from; null: the machine's region"),
+        Column("to_region", TEXT, "where bytes_sent went to; null: not known"),
+        Column("line", "BIGINT", "position in the file it came from"),
+    ),
+)
+
+QUALITY = Table(
+    "quality",
+    "How good the result of a job is.",
+    (
+        Column("job_id", TEXT, "the job"),
+        Column("metric", TEXT, "what was evaluated, such as accuracy or perplexity"),
+        Column("value", MONEY, "the result"),
+        Column("better", TEXT, "which values are better: " + " or ".join(BETTER)),
+        Column("line", "BIGINT", "position in the file it came from"),
+    ),
+)
+
+PRICES = Table(
+    "prices",
+    "What an hour of a kind of machine costs, and from when to when.",
+    (
+        Column("kind", TEXT, "instance type or GPU model"),
+        Column("region", TEXT, "the region the price is for; null: anywhere"),
+        Column("term", TEXT, "how it is bought: on_demand, spot, reserved ..."),
+        Column("price", MONEY, "price of one hour of one machine"),
+        Column("currency", TEXT, "currency of the price"),
+        Column("valid_from", TIME, "from when the price holds"),
+        Column("valid_to", TIME, "until when, exclusive; null: until further notice"),
+        Column("source", TEXT, "where the price was read"),
+        Column("line", "BIGINT", "position in the file it came from"),
+    ),
+)
+
 SHARES = Table(
     "shares",
     "One payer's part of the pots of one rule, machine, day and category. Adds up to the charges exactly.",
@@ -178,4 +225,4 @@ FINDINGS = Table(
     ),
 )
 
-TABLES = (CHARGES, MACHINES, PLACEMENTS, SHARES, FINDINGS)
+TABLES = (CHARGES, MACHINES, PLACEMENTS, USAGE, QUALITY, PRICES, SHARES, FINDINGS)

@@ -26,6 +26,13 @@ JOBS = {
     "ended": "TIMESTAMP '2026-10-01 02:00:00'",
     "gpus": "4",
 }
+MEASURED = {
+    "job_id": "'a'",
+    "attempt": "1",
+    "started": "TIMESTAMP '2026-10-01 00:00:00'",
+    "measure": "'step'",
+    "value": "CAST(12 AS DOUBLE)",
+}
 
 
 def parquet(good: dict[str, str], *rows: dict[str, str]) -> Recipe:
@@ -131,6 +138,11 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     },
     "machines": {
         "parquet_machines_wrong_types.bad.parquet": parquet({"machine_id": "'n1'", "gpus": "DATE '2026-10-01'"}, {}),
+    },
+    "usage": {
+        "parquet_measured_wrong_types.bad.parquet": parquet(
+            MEASURED, {"value": "true", "started": "TIME '12:00:00'", "job_id": "['a']"}
+        ),
     },
     "settings": {
         "settings_latin_1.bad.toml": written('[labels]\nteam = ["équipe"]\n'.encode("latin-1")),

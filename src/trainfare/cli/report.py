@@ -22,6 +22,13 @@ from trainfare.tables import BASES
 @click.option("--jobs", multiple=True, help="A job log: ours, or sacct output. May be given again.")
 @click.option("--machines", multiple=True, help="A list of machines. May be given again.")
 @click.option(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="FILE",
+    help="Any other file: measurements, results, prices. May be given again.",
+)
+@click.option(
     "--config", "config_path", type=click.Path(path_type=Path), help="Rules and settings, without a workspace."
 )
 @click.option("--zone", help="Time zone of job logs that name none, such as Europe/Berlin.")
@@ -45,6 +52,7 @@ def report(
     bills: tuple[str, ...],
     jobs: tuple[str, ...],
     machines: tuple[str, ...],
+    others: tuple[str, ...],
     config_path: Path | None,
     zone: str | None,
     workspace: Path,
@@ -64,8 +72,8 @@ def report(
     """
     with ExitStack() as stack:
         wanted = options.as_month(month)
-        if bills or jobs or machines:
-            config = _config_of_files(bills, jobs, machines, config_path, zone)
+        if bills or jobs or machines or others:
+            config = _config_of_files(bills, jobs, (*machines, *others), config_path, zone)
             opened = _open_files(stack, config, wanted)
         else:
             config = options.settings_of(workspace)
@@ -97,14 +105,14 @@ def show(answer: cost.Report, format_: str) -> None:
 
 
 def _config_of_files(
-    bills: tuple[str, ...], jobs: tuple[str, ...], machines: tuple[str, ...], path: Path | None, zone: str | None
+    bills: tuple[str, ...], jobs: tuple[str, ...], others: tuple[str, ...], path: Path | None, zone: str | None
 ) -> Config:
     if not bills:
         raise TrainfareError("report", "no bill is given", "Name it: trainfare report BILL --jobs JOBS")
     if not jobs:
         raise TrainfareError("report", "no job log is given", "Name it: trainfare report BILL --jobs JOBS")
     config = load(path) if path else Config()
-    sources = [Source(path=str(Path(name).absolute()), zone=zone or "UTC") for name in (*bills, *jobs, *machines)]
+    sources = [Source(path=str(Path(name).absolute()), zone=zone or "UTC") for name in (*bills, *jobs, *others)]
     return msgspec.structs.replace(config, source=tuple(sources), folder=Path("/"))
 
 

@@ -89,6 +89,11 @@ FAULTS = (
         "Deliver measurements, or choose another `by` in these rules.",
     ),
     Fault(
+        "MEASURED_JOB_UNKNOWN",
+        "measurements are of jobs or attempts that are not in the job log: they count for nobody",
+        "Add the job log of that time, or correct job_id and attempt in the measurements.",
+    ),
+    Fault(
         "NOT_BILLED_YET",
         "jobs ran after the time through which the bill is complete: these hours have no cost yet",
         "Build again when the bill has come.",

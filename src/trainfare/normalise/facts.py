@@ -1,7 +1,7 @@
 """Make the facts of the account from what was delivered."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
-from trainfare.tables import CHARGES, MACHINES, PLACEMENTS
+from trainfare.tables import CHARGES, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
 
 PACKAGE = "trainfare.normalise"
 DIMENSIONS = (
@@ -33,12 +33,32 @@ DIMENSIONS = (
     "tags",
 )
 """What always tells kinds of charges apart; a rule that looks at more columns adds them."""
+TOLD: dict[str, tuple[str, Table]] = {
+    "jobs": ("placement_rows", PLACEMENTS),
+    "machines": ("machine_rows", MACHINES),
+    "usage": ("usage_rows", USAGE),
+    "quality": ("quality_rows", QUALITY),
+    "prices": ("price_rows", PRICES),
+}
+"""By the kind of file, the view of what such files say, and its columns."""
+STEPS = (
+    "resources",
+    "listed_machines",
+    "machine_names",
+    "machines",
+    "attempts",
+    "holdings",
+    "placements",
+    "measured",
+    "measured_unknown",
+    "qualities",
+    "price_list",
+)
 
 
 def charges(engine: DuckDB, selects: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
     """Make `charges` (a view on the deliveries) and `charge_kinds`; returns what tells the kinds apart."""
-    empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in CHARGES.columns)} WHERE false"
-    engine.view("charges", " UNION ALL ".join([*selects] or [empty]))
+    engine.view("charges", _together(CHARGES, selects))
     dimensions = (*DIMENSIONS, *sorted(set(wanted) - set(DIMENSIONS)))
     _instance_types(engine)
     for salt in range(8):
@@ -52,13 +72,21 @@ def charges(engine: DuckDB, selects: Iterable[str], wanted: Iterable[str]) -> tu
     raise TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
 
 
-def held(engine: DuckDB, month: Month, jobs: Iterable[str], machines: Iterable[str]) -> None:
-    """Make `machines`, `attempts` and `placements` of a month from the job logs and machine files that speak of its time."""
-    for name, table, selects in (("placement_rows", PLACEMENTS, jobs), ("machine_rows", MACHINES, machines)):
-        empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
-        engine.view(name, " UNION ALL ".join([*selects] or [empty]))
-    for step in ("resources", "listed_machines", "machine_names", "machines", "attempts", "holdings", "placements"):
+def held(engine: DuckDB, month: Month, told: Mapping[str, Iterable[str]]) -> None:
+    """Make `machines`, `attempts`, `placements`, `measured` and the like, `qualities` and `price_list` of a month.
+
+    `told` has, by kind, what the files say that speak of the month's time; no other file counts.
+    """
+    for kind, (name, table) in TOLD.items():
+        engine.view(name, _together(table, told.get(kind, ())))
+    for step in STEPS:
         engine.step(PACKAGE, step, step, {"month": f"DATE '{month}-01'"})
+
+
+def _together(table: Table, selects: Iterable[str]) -> str:
+    """The rows of all of these as one SELECT; without any, a SELECT of no rows."""
+    empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
+    return " UNION ALL ".join([*selects] or [empty])
 
 
 def _type_by_description(engine: DuckDB) -> None:
@@ -95,8 +123,8 @@ Given = TypeVar("Given", bound=Numbered)
 
 
 def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> list[Given]:
-    """The deliveries a month is made from: bills with charges of it, job logs of its time and of the time these charges
-    speak of, and all machine files.
+    """The deliveries a month is made from: bills with charges of it, job logs, measurements and prices of its time and of the
+    time these charges speak of, results of the jobs in these logs, and all machine files.
     """
     first_day = f"DATE '{month}-01'"
     bills = {file.number for file in delivered if file.kind == "bill"}
@@ -109,15 +137,24 @@ def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> l
         f"SELECT least(min(first_start), TIMESTAMP '{month}-01'), greatest(max(last_end), TIMESTAMP '{month.next()}-01') "
         f"FROM charge_kinds WHERE month = {first_day}"
     )
+    during = {
+        "jobs": f"started < TIMESTAMP '{last}' AND coalesce(ended, started) >= TIMESTAMP '{first}' OR ended IS NULL",
+        "usage": f"started < TIMESTAMP '{last}' AND ended >= TIMESTAMP '{first}'",
+        "prices": f"valid_from < TIMESTAMP '{last}' AND coalesce(valid_to > TIMESTAMP '{first}', true)",
+    }
+    logs = [file for file in delivered if file.kind == "jobs" and _has(engine, file, during["jobs"])]
+    if logs:
+        names = f"SELECT job_id FROM {parquet(*(file.archive for file in logs))}"
+        during["quality"] = f"job_id IN ({names})"
     return [
         file
         for file in delivered
-        if file.number in bills or (file.kind != "bill" and _speaks_of(engine, file, first, last))
+        if file.number in bills
+        or file in logs
+        or file.kind not in ("bill", "jobs", "quality", *during)
+        or (file.kind != "jobs" and file.kind in during and _has(engine, file, during[file.kind]))
     ]
 
 
-def _speaks_of(engine: DuckDB, file: Numbered, first: object, last: object) -> bool:
-    if file.kind != "jobs":
-        return True
-    during = f"started < TIMESTAMP '{last}' AND coalesce(ended, started) >= TIMESTAMP '{first}' OR ended IS NULL"
-    return bool(engine.row(f"SELECT EXISTS (SELECT 1 FROM {parquet(file.archive)} WHERE {during})")[0])
+def _has(engine: DuckDB, file: Numbered, rows: str) -> bool:
+    return bool(engine.row(f"SELECT EXISTS (SELECT 1 FROM {parquet(file.archive)} WHERE {rows})")[0])

@@ -205,7 +205,7 @@ def from_catalog(row: Delivery, archive: Path) -> Delivered:
 
 
 def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:
-    """The archived job logs or machine lists, each as a SELECT."""
+    """The archived files of a kind that is no bill, each as a SELECT."""
     return [f"SELECT * FROM {parquet(file.archive)}" for file in delivered if file.kind == kind]
 
 

@@ -11,11 +11,23 @@ from trainfare.errors import TrainfareError
 from trainfare.sources.bills import focus
 from trainfare.sources.head import Head, look
 from trainfare.sources.inventories import machines_file
+from trainfare.sources.ledgers import prices_file
 from trainfare.sources.raw import parquet_rows
 from trainfare.sources.rows import bare, header_names
 from trainfare.sources.schedulers import jobs_file, sacct, sacct_json
+from trainfare.sources.telemetry import measurements_file, quality_file
 
-FORMATS: tuple[ModuleType, ...] = (focus, sacct, sacct_json, jobs_file, machines_file)
+FORMATS: tuple[ModuleType, ...] = (
+    focus,
+    sacct,
+    sacct_json,
+    measurements_file,
+    quality_file,
+    prices_file,
+    jobs_file,
+    machines_file,
+)
+"""Asked in this order: a file of measurements has the columns of a job file beside its own."""
 
 OTHER_FILES = (
     (b"PK\x03\x04", "a zip file or an Excel workbook", "Unpack it; of a workbook, save the sheet as CSV (UTF-8)."),

@@ -1,0 +1,103 @@
+"""Measurements, results and prices: recognised by content, and read the same whichever way they are written."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from trainfare.cli import main
+from trainfare.engine.duckdb import DuckDB
+from trainfare.errors import Faults
+from trainfare.sources.recognise import recognise
+
+MEASURED = """\
+job_id,attempt,machine_id,started,ended,measure,value,from_region,to_region
+a,1,n1,2026-10-01T00:00:00Z,2026-10-01T01:00:00Z,gpu_busy_seconds,25920.5,,
+a,1,n1,2026-10-01T00:00:00Z,2026-10-01T01:00:00Z,bytes_sent,123456789012345678,eu-west-1,us-east-1
+a,2,,2026-10-01T00:30:00Z,2026-10-01T00:31:00Z,checkpoint,1000,,
+a,2,,2026-10-01T00:40:00Z,,Step,1100,,
+"""
+QUALITY = "job_id,metric,value,better\na,accuracy,76.4,higher\na,loss,0.123456789012,Lower\n"
+PRICES = """\
+kind,region,term,price,currency,valid_from,valid_to,source
+p5.48xlarge,us-east-1,on_demand,98.32,USD,2026-10-01T00:00:00Z,,price page
+p5.48xlarge,,,39.80,usd,2026-10-01T00:00:00Z,2026-11-01T00:00:00Z,
+"""
+FILES = {"measurements": MEASURED, "quality": QUALITY, "prices": PRICES}
+
+
+def as_json_lines(text: str, path: Path) -> None:
+    rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(text.splitlines())]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+
+def as_parquet(text: str, path: Path) -> None:
+    """Numbers and times as text, so that no digit is lost on the way."""
+    path.with_suffix(".csv").write_text(text, encoding="utf-8")
+    read = f"read_csv('{path.with_suffix('.csv')}', all_varchar = true)"
+    duckdb.execute(f"COPY (SELECT * FROM {read}) TO '{path}' (FORMAT parquet)")
+
+
+WAYS: dict[str, Callable[[str, Path], object]] = {
+    "csv": lambda text, path: path.write_text(text, encoding="utf-8"),
+    "jsonl": as_json_lines,
+    "parquet": as_parquet,
+}
+
+
+def read(path: Path) -> tuple[str, list[tuple[object, ...]]]:
+    engine, faults = DuckDB(), Faults()
+    format_, _ = recognise(engine, path)
+    format_.read(engine, path, "taken", "UTC", faults)
+    faults.refuse()
+    return format_.NAME, engine.rows("SELECT * FROM taken ORDER BY line")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_reads_the_same_in_csv_json_lines_and_parquet(name: str, tmp_path: Path) -> None:
+    found = []
+    for ending, write in WAYS.items():
+        path = tmp_path / f"anything.{ending}"
+        write(FILES[name], path)
+        found.append(read(path))
+    assert found[0] == found[1] == found[2]
+    assert found[0][0] == name
+    assert len(found[0][1]) == FILES[name].count("\n") - 1
+
+
+def test_values_keep_every_digit_and_empty_cells_get_their_meaning(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    measured, quality, prices = (read(tmp_path / f"{name}.csv")[1] for name in FILES)
+    assert [str(row[6]) for row in measured] == [
+        "25920.500000",
+        "123456789012345678.000000",
+        "1000.000000",
+        "1100.000000",
+    ]
+    assert measured[3][3] == measured[3][4], "without an end it is a moment"
+    assert measured[3][5] == "step"
+    assert [str(row[2]) for row in quality] == ["76.400000000000", "0.123456789012"]
+    assert (prices[1][2], prices[1][4]) == ("on_demand", "USD")
+
+
+def test_a_measured_job_that_no_log_has_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Job a is in the log, with one attempt; its attempt 2 and job x are not. A measurement of September is not asked about."""
+    monkeypatch.chdir(tmp_path)
+    good = Path(__file__).parents[1] / "bad" / "good"
+    extra = "x,1,n1,2026-10-01T00:00:00Z,,step,5,,\ny,1,n1,2026-09-01T00:00:00Z,,step,5,,\n"
+    Path("measured.csv").write_text(MEASURED + extra, encoding="utf-8")
+    bill, jobs = (str(good / name) for name in ("bill.csv", "jobs.csv"))
+    with pytest.raises(SystemExit) as left:
+        main(["report", bill, "--jobs", jobs, "--with", "measured.csv", "--format", "json"])
+    assert not left.value.code
+    findings = {found["code"]: found for found in json.loads(capsys.readouterr().out)["findings"]}
+    assert findings["MEASURED_JOB_UNKNOWN"]["evidence"] == [
+        "job a attempt 2, 2 measurements",
+        "job x attempt 1, 1 measurements",
+    ]

@@ -16,7 +16,9 @@ from trainfare import adjustments
 from trainfare.adjustments import Adjustment
 from trainfare.attribute import account, lineage, rules
 from trainfare.config import Config, recalled, remembered
-from trainfare.engine.duckdb import DuckDB, parquet, step_text
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.metrics import book
 from trainfare.normalise import facts
@@ -53,8 +55,8 @@ def build(config: Config, store: Store, only: Month | None = None, progress: Pro
     with store.lake.building() as build_id, fresh_engine() as engine:
         # Looked up before anything is read: a build that publishes meanwhile has seen newer files, and wins.
         standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
-        delivered = _deliver(config, store, build_id, engine, progress)
-        late = adjustments.find(engine, config, store, delivered)
+        delivered = _deliver(config, store, build_id, engine.reader, progress)
+        late = adjustments.find(engine.reader, config, store, delivered)
         months = _read(engine, config, delivered, late, progress)
         if only and only not in months:
             raise _no_charges(only, months)
@@ -209,12 +211,12 @@ def _deliver(config: Config, store: Store, build_id: str, engine: DuckDB, progre
 
 
 def _read(
-    engine: DuckDB, config: Config, delivered: Sequence[Delivered], late: Sequence[Adjustment], progress: Progress
+    engine: Engine, config: Config, delivered: Sequence[Delivered], late: Sequence[Adjustment], progress: Progress
 ) -> list[Month]:
     """Make the charges from what was delivered; returns the months they are of."""
     progress("reading bills")
-    selects = deliver.charge_selects(engine, config, delivered)
-    selects += [select for one in late for select in one.selects(engine, config)]
+    selects = deliver.charge_selects(engine.reader, config, delivered)
+    selects += [select for one in late for select in one.selects(engine.reader, config)]
     facts.charges(engine, selects, rules.looked_at(rules.in_force(config)))
     return [Month.of(day) for (day,) in engine.rows("SELECT DISTINCT month FROM charge_kinds ORDER BY month")]
 
@@ -231,7 +233,7 @@ def _build_month(
     config: Config,
     store: Store,
     build_id: str,
-    engine: DuckDB,
+    engine: Engine,
     inputs: Inputs,
     month: Month,
     standing: Book | None,
@@ -257,7 +259,7 @@ def _build_month(
 
 
 def _write_book(
-    engine: DuckDB,
+    engine: Engine,
     config: Config,
     month: Month,
     relevant: Sequence[Delivered],
@@ -279,7 +281,7 @@ def _write_book(
     return through
 
 
-def _hold(engine: DuckDB, month: Month, relevant: Sequence[Delivered]) -> None:
+def _hold(engine: Engine, month: Month, relevant: Sequence[Delivered]) -> None:
     """Make the machines, attempts, placements and measurements of a month from the deliveries that speak of its time, and no others."""
     facts.held(engine, month, {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD})
 
@@ -294,7 +296,7 @@ def _fingerprint(config: Config, relevant: Sequence[Delivered], late: Sequence[A
     ).hexdigest()
 
 
-def _totals(engine: DuckDB) -> tuple[Total, ...]:
+def _totals(engine: Engine) -> tuple[Total, ...]:
     """Both sides of the account, added up independently, per source, currency and basis."""
     sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
     sides = [

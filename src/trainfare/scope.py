@@ -1,6 +1,6 @@
 """What a placement belongs to: the scopes that charges are shared within, as SQL over placements and what they join."""
 
-from trainfare.engine.duckdb import quoted
+from trainfare.engine.sql import quoted
 from trainfare.tables import LABELS
 
 

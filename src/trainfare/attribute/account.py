@@ -6,7 +6,8 @@ from trainfare import scope
 from trainfare.attribute import rules
 from trainfare.attribute.weighing import IDLE, PACKAGE, Weighing, weigh_all
 from trainfare.config import Config, Rule
-from trainfare.engine.duckdb import DuckDB, parquet, quoted, step_text
+from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import parquet, quoted, step_text
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.tables import BASES
@@ -31,21 +32,21 @@ CODES = {
 _TO = {"__idle__": IDLE, "__unallocated__": UNALLOCATED, "__outside__": OUTSIDE}
 
 
-def run(engine: DuckDB, config: Config, month: Month) -> None:
+def run(engine: Engine, config: Config, month: Month) -> None:
     """Make `shares` of the month from the facts, as a view on the parts they consist of."""
     weigh_all(engine, route(engine, config, month), month)
     _share(engine)
     _settle(engine, config)
 
 
-def keep(engine: DuckDB, month: Month, path: Path) -> None:
+def keep(engine: Engine, month: Month, path: Path) -> None:
     """Write the shares to `path` and audit what was written: they add up to the charges or nothing comes of it."""
     engine.write_parquet("SELECT * FROM shares", path)
     engine.view("shares", f"SELECT * FROM {parquet(path)}")
     require_balance(engine, month)
 
 
-def _share(engine: DuckDB) -> None:
+def _share(engine: Engine) -> None:
     """Make `direct_parts`: give every pot whole to its heaviest piece, and let that hand on the others' parts.
 
     Pots of one scope and period differ only in category, so they share a row with a column for each basis and category.
@@ -77,7 +78,7 @@ def _share(engine: DuckDB) -> None:
     engine.drop("gathered", "handed_on")
 
 
-def _is_small(engine: DuckDB, columns: list[str]) -> bool:
+def _is_small(engine: Engine, columns: list[str]) -> bool:
     """Whether every pot and weight is small enough to be divided in 64 bits. The digits are the same either way."""
     largest = ", ".join(f"max(abs({name}))" for name in columns)
     (pot,) = engine.row(f"SELECT greatest({largest}) FROM gathered WHERE period IS NOT NULL")
@@ -85,7 +86,7 @@ def _is_small(engine: DuckDB, columns: list[str]) -> bool:
     return (pot or 0) < SMALL_POT and (whole or 0) < SMALL_WEIGHT
 
 
-def require_balance(engine: DuckDB, month: Month) -> None:
+def require_balance(engine: Engine, month: Month) -> None:
     """Refuse an account in which shares and charges differ by anything at all."""
     engine.step(PACKAGE, "imbalance", "imbalance", {"month": _first_day(month)})
     for found in engine.records("SELECT * FROM imbalance ORDER BY source, currency LIMIT 1"):
@@ -113,7 +114,7 @@ def _weighings(in_force: tuple[Rule, ...]) -> dict[int, Weighing]:
     return found
 
 
-def route(engine: DuckDB, config: Config, month: Month) -> list[Weighing]:
+def route(engine: Engine, config: Config, month: Month) -> list[Weighing]:
     """Decide for each kind of charge the rule, the scope and who gets it if nobody weighs in; returns the ways to weigh."""
     in_force = rules.in_force(config)
     weighings = _weighings(in_force)
@@ -180,7 +181,7 @@ def _default_payer(rule: Rule) -> int:
     return IDLE if rule.among in ("machine", "cluster") else NOBODY
 
 
-def _settle(engine: DuckDB, config: Config) -> None:
+def _settle(engine: Engine, config: Config) -> None:
     """Name the payers, divide what goes in fixed parts and by spend, and make `shares`."""
     tags = " ".join(
         f"WHEN p.among = {quoted(f'tag:{key}')} THEN {scope.of_placement(f'tag:{key}')} = p.scope"
@@ -194,7 +195,7 @@ def _settle(engine: DuckDB, config: Config) -> None:
     engine.view("shares", step_text(PACKAGE, "shares"))
 
 
-def _spend_scale(engine: DuckDB) -> int:
+def _spend_scale(engine: Engine) -> int:
     """Parts of a currency unit that spend is weighed in: a millionth, or coarser where all of it would not fit 63 bits."""
     spent = "SELECT sum(greatest(n.effective, 0)) AS total FROM named_parts n JOIN channels c ON c.channel = n.channel"
     (most,) = engine.row(f"SELECT coalesce(max(total), 0) FROM ({spent} GROUP BY c.currency)")

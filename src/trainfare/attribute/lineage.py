@@ -2,10 +2,11 @@
 
 from trainfare.attribute.account import CODES
 from trainfare.attribute.weighing import PACKAGE
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import quoted
 
 
-def open_job(engine: DuckDB, job_id: str) -> None:
+def open_job(engine: Engine, job_id: str) -> None:
     """Make `job_lines` and `job_spend`: what the job pays a part of, with the pot it was in and what the job weighs there.
 
     Needs the account of the month in the engine. `job_lines` has bill lines; a cost that is shared by spend goes over
@@ -22,7 +23,7 @@ def open_job(engine: DuckDB, job_id: str) -> None:
         engine.step(PACKAGE, step, step, {"job": quoted(job_id)})
 
 
-def open_everything(engine: DuckDB) -> None:
+def open_everything(engine: Engine) -> None:
     """Make `allocations`: every bill line of the month with each payer's part of it, ready for export."""
     engine.step(PACKAGE, "line_parts", "line_parts", {"only": ""})
     engine.table(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from trainfare.config import Config, Rule
-from trainfare.engine.duckdb import quoted
+from trainfare.engine.sql import quoted
 
 NOT_TRAINING = [
     "Business Applications",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from trainfare import scope
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.protocol import Engine
 from trainfare.period import Month
 
 PACKAGE = "trainfare.attribute"
@@ -51,6 +51,18 @@ CAPACITIES = {
     "evenly": "1",
 }
 
+OF_THE_MONTH = {
+    "weights": "target INTEGER, period BIGINT, piece BIGINT, weight BIGINT",
+    "slots": "target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT",
+    "beyond_capacity": "machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR",
+}
+"""Tables to which each weighing adds its rows."""
+OF_A_WEIGHING = {
+    "capacities": "target INTEGER, capacity BIGINT, existed_from BIGINT, existed_to BIGINT",
+    "uneven_slots": "target INTEGER, period BIGINT",
+}
+"""Tables that not every weighing makes, and that are empty then."""
+
 
 @dataclass(frozen=True)
 class Weighing:
@@ -62,20 +74,12 @@ class Weighing:
     idle: str
 
 
-def weigh_all(engine: DuckDB, weighings: list[Weighing], month: Month) -> None:
+def weigh_all(engine: Engine, weighings: list[Weighing], month: Month) -> None:
     """Make `weights`, what each payer weighs per target, period and day, and `slots`, what each pot weighs as a whole."""
     first, last = engine.row("SELECT coalesce(min(first_second), 0), coalesce(max(last_second), 1) FROM targets")
     engine.step(PACKAGE, "periods", "periods", {"first_second": str(first), "last_second": str(last)})
-    for name, columns in {
-        "weights": "target INTEGER, period BIGINT, piece BIGINT, weight BIGINT",
-        "slots": "target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT",
-        "capacities": "target INTEGER, capacity BIGINT, existed_from BIGINT, existed_to BIGINT",
-        "uneven_slots": "target INTEGER, period BIGINT",
-        "beyond_capacity": (
-            "machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR"
-        ),
-    }.items():
-        engine.run(f"CREATE OR REPLACE TEMP TABLE {name} ({columns})")
+    for name, columns in OF_THE_MONTH.items():
+        engine.values(name, columns, [])
     for weighing in weighings:
         found = engine.row(
             "SELECT count(*), min(first_second), max(last_second), min(shortest), max(longest) "
@@ -86,7 +90,7 @@ def weigh_all(engine: DuckDB, weighings: list[Weighing], month: Month) -> None:
             _weigh(engine, weighing, dict(zip(names, found[1:], strict=True)), month)
 
 
-def _weigh(engine: DuckDB, weighing: Weighing, window: dict[str, int], month: Month) -> None:
+def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Month) -> None:
     """Add the weights and slots of one weighing. The window is the time its charges speak of."""
     if weighing.among == "job":
         # A charge may name a job that held nothing in its time; what it held in the month counts then.
@@ -96,7 +100,8 @@ def _weigh(engine: DuckDB, weighing: Weighing, window: dict[str, int], month: Mo
     given |= {"weighing": str(weighing.number), "second": str(SECOND), "idle": str(IDLE)}
     for step in ("period_cells", "days"):
         engine.step(PACKAGE, step, step, given)
-    engine.run("DELETE FROM capacities; DELETE FROM uneven_slots")
+    for name, columns in OF_A_WEIGHING.items():
+        engine.values(name, columns, [])
     if weighing.among == "machine":
         _hold_machines(engine, weighing, given)
     else:
@@ -112,15 +117,14 @@ def _weigh(engine: DuckDB, weighing: Weighing, window: dict[str, int], month: Mo
     long = "true" if weighing.among == "job" else "d.long"
     engine.step(PACKAGE, "slot_days", "slot_days", given | _idle(engine, weighing) | {"long": long})
     engine.step(PACKAGE, "slots", "new_slots", given)
-    engine.run("INSERT INTO slots SELECT * FROM new_slots")
-    engine.run("INSERT INTO weights SELECT target, period, piece, weight FROM held")
-    engine.run(
-        f"INSERT INTO weights SELECT target, period, CAST({IDLE} AS BIGINT) * 65536 + day, idle FROM slot_days WHERE idle > 0"
-    )
+    engine.add("slots", "SELECT * FROM new_slots")
+    engine.add("weights", "SELECT target, period, piece, weight FROM held")
+    idle_piece = f"CAST({IDLE} AS BIGINT) * 65536 + day"
+    engine.add("weights", f"SELECT target, period, {idle_piece}, idle FROM slot_days WHERE idle > 0")
     engine.drop("holds", "timeline", "cells", "cut_cells", "period_cells", "held", "slot_days", "new_slots")
 
 
-def _idle(engine: DuckDB, weighing: Weighing) -> dict[str, str]:
+def _idle(engine: Engine, weighing: Weighing) -> dict[str, str]:
     """SQL for what nobody held on a day: the capacity of that day less what was held."""
     if weighing.among not in ("machine", "cluster") or weighing.idle == "spread" or weighing.by == "evenly":
         return {"idle_weight": "CAST(0 AS BIGINT)", "capacity": ""}
@@ -140,15 +144,16 @@ def _idle(engine: DuckDB, weighing: Weighing) -> dict[str, str]:
     return {"idle_weight": idle, "capacity": whole}
 
 
-def _hold_machines(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> None:
+def _hold_machines(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
     """Make `held` among machines; pots with an uneven time are cut there."""
     engine.step(PACKAGE, "sizes", "sizes", given | {"measure": MEASURES[weighing.by]})
     engine.step(PACKAGE, "machine_holds", "holds", given)
     for step, into in (("timeline", "timeline"), ("machine_capacities", "capacities"), ("even_cells", "cells")):
         engine.step(PACKAGE, step, into, given)
-    engine.run(
-        "INSERT INTO beyond_capacity SELECT s.machine, t.starts, t.ends, t.held * s.unit, s.capacity * s.unit, s.measure "
-        "FROM timeline t JOIN sizes s ON s.target = t.target WHERE t.held > s.capacity AND s.measure <> 'dominant'"
+    engine.add(
+        "beyond_capacity",
+        "SELECT s.machine, t.starts, t.ends, t.held * s.unit, s.capacity * s.unit, s.measure "
+        "FROM timeline t JOIN sizes s ON s.target = t.target WHERE t.held > s.capacity AND s.measure <> 'dominant'",
     )
     engine.step(PACKAGE, "uneven_slots", "uneven_slots")
     is_uneven = "EXISTS (SELECT 1 FROM uneven_slots u WHERE u.target = c.target AND u.period = p.period)"
@@ -158,11 +163,11 @@ def _hold_machines(engine: DuckDB, weighing: Weighing, given: dict[str, str]) ->
     engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": f"AND NOT {is_uneven}"})
     engine.step(PACKAGE, "uneven_cells", "cut_cells", given)
     engine.step(PACKAGE, "held", "cut_held", {"cells": "cut_cells", "only": f"AND {is_uneven}"})
-    engine.run("INSERT INTO held SELECT * FROM cut_held")
+    engine.add("held", "SELECT * FROM cut_held")
     engine.drop("cut_held")
 
 
-def _hold_scopes(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> None:
+def _hold_scopes(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
     """Make `held` within clusters, accounts, regions, tags, jobs or everything."""
     of_placement = scope.of_placement(weighing.among)
     engine.step(PACKAGE, "scope_holds", "holds", given | {"scope": of_placement, "grip": GRIPS[weighing.by]})
@@ -173,14 +178,19 @@ def _hold_scopes(engine: DuckDB, weighing: Weighing, given: dict[str, str]) -> N
         engine.table("holds", "SELECT * FROM merged")
     else:
         # A scope in which nobody held any of the measure is weighed by time, so that CPU-only jobs pay their own way.
-        engine.run("UPDATE holds SET grip = 1 WHERE target NOT IN (SELECT target FROM holds WHERE grip > 0)")
+        gripped = "SELECT DISTINCT target FROM holds WHERE grip > 0"
+        engine.table(
+            "holds",
+            "SELECT h.* EXCLUDE (grip), CASE WHEN g.target IS NULL THEN 1 ELSE h.grip END AS grip "
+            f"FROM holds h LEFT JOIN ({gripped}) g ON g.target = h.target",
+        )
     if weighing.among == "cluster":
         engine.step(PACKAGE, "cluster_capacities", "capacities", given | {"capacity": CAPACITIES[weighing.by]})
     engine.step(PACKAGE, "even_cells", "cells")
     engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""})
 
 
-def _share_by_the_month_where_nothing_was_held(engine: DuckDB, weighing: Weighing, month: Month) -> None:
+def _share_by_the_month_where_nothing_was_held(engine: Engine, weighing: Weighing, month: Month) -> None:
     """Weigh the jobs that charges name, and that held nothing in their time, by what they held in the month."""
     first, last = (int(moment.timestamp()) // 3600 for moment in (month.start, month.end))
     piece = "CAST(attempt_key AS BIGINT) * 65536 + hour // 24"
@@ -189,11 +199,12 @@ def _share_by_the_month_where_nothing_was_held(engine: DuckDB, weighing: Weighin
         f"SELECT target, {piece} AS piece, CAST(sum((ends - starts) * grip) AS BIGINT) AS weight FROM cells "
         f"WHERE hour >= {first} AND hour < {last} GROUP BY target, {piece}",
     )
-    engine.run(
-        "INSERT INTO held SELECT q.target, q.period, a.piece, a.weight FROM ("
+    engine.add(
+        "held",
+        "SELECT q.target, q.period, a.piece, a.weight FROM ("
         "SELECT DISTINCT k.target, period_key(c.period_start, c.period_end) AS period FROM keyed_charges c "
         "JOIN keyed_kinds k ON k.kind = c.kind "
         f"JOIN targets t ON t.target = k.target AND t.weighing = {weighing.number}"
         ") q JOIN in_month a ON a.target = q.target "
-        "WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.target = q.target AND h.period = q.period)"
+        "WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.target = q.target AND h.period = q.period)",
     )

@@ -18,17 +18,18 @@ Every function whose spelling differs between engines is a macro here, named for
 - `period_key(start, end)`: a span's start and length in one number.
 """
 
-import glob
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from trainfare.engine.sql import parquet, quoted, step_text
 from trainfare.errors import TrainfareError
+
+__all__ = ("DuckDB", "parquet", "quoted", "step_text")
 
 _MACROS = """
 CREATE MACRO in_units(money) AS CASE
@@ -89,6 +90,10 @@ class DuckDB:
         twin.connection.execute("SET TimeZone = 'UTC'")
         return twin
 
+    @property
+    def reader(self) -> "DuckDB":
+        return self
+
     def close(self) -> None:
         self.connection.close()
 
@@ -124,6 +129,13 @@ class DuckDB:
     def view(self, name: str, select: str) -> None:
         self.run(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {select}')
 
+    def taken(self, name: str, select: str) -> None:
+        self.view(name, select)
+
+    def add(self, name: str, select: str) -> None:
+        """Add what `select` gives, column by column, to a table that was made before."""
+        self.run(f'INSERT INTO "{name}" {select}')
+
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there."""
         for name in names:
@@ -157,25 +169,6 @@ class DuckDB:
             self.run("SET preserve_insertion_order = true")
         with path.open("rb") as written:
             os.fsync(written.fileno())
-
-
-def step_text(package: str, name: str, fragments: Mapping[str, str] | None = None) -> str:
-    """The text of a step, with each `{{name}}` replaced by its SQL fragment."""
-    text = resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
-    for key, value in (fragments or {}).items():
-        text = text.replace("{{" + key + "}}", value)
-    return text
-
-
-def parquet(*paths: Path) -> str:
-    """Parquet files as a FROM item: exactly these, whatever marks their names have, and only the columns they hold."""
-    listed = ", ".join(quoted(glob.escape(str(path))) for path in paths)
-    return f"read_parquet([{listed}], hive_partitioning = false)"
-
-
-def quoted(value: object) -> str:
-    """A value as an SQL string literal."""
-    return "'" + str(value).replace("'", "''") + "'"
 
 
 _FULL = ("No space left on device", "Disk quota exceeded")

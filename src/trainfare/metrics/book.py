@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from trainfare import scope
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.protocol import Engine
 from trainfare.metrics import findings
 from trainfare.period import Month
 
@@ -20,7 +20,7 @@ TABLES = (
 )
 
 
-def run(engine: DuckDB, month: Month) -> datetime | None:
+def run(engine: Engine, month: Month) -> datetime | None:
     """Make the tables of the month's book; returns the time through which the bill is complete."""
     through = complete_through(engine, month)
     second = int(through.timestamp()) if through else int(month.start.timestamp())
@@ -41,7 +41,7 @@ def run(engine: DuckDB, month: Month) -> datetime | None:
     return through
 
 
-def complete_through(engine: DuckDB, month: Month) -> datetime | None:
+def complete_through(engine: Engine, month: Month) -> datetime | None:
     """The end of the last metered charge in the month: hours after it have no bill yet.
 
     Charges for a whole month say nothing about how far metering has come, unless there are no others.
@@ -54,7 +54,7 @@ def complete_through(engine: DuckDB, month: Month) -> datetime | None:
     return None if second is None else min(datetime.fromtimestamp(second, UTC), month.end)
 
 
-def _coverage(engine: DuckDB) -> str:
+def _coverage(engine: Engine) -> str:
     """For each way of weighing that takes compute charges, the placements within its targets."""
     selects = [
         "SELECT p.holding, t.first_second, t.last_second FROM placements p JOIN targets t ON t.machine = p.machine"

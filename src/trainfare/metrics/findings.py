@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from trainfare.engine.duckdb import DuckDB, quoted, step_text
+from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import quoted, step_text
 
 PACKAGE = "trainfare.metrics.faults"
 SHOWN_EVIDENCE = 5
@@ -106,7 +107,7 @@ FAULTS = (
 )
 
 
-def run(engine: DuckDB, complete_through: int) -> None:
+def run(engine: Engine, complete_through: int) -> None:
     """Make `findings` of the month."""
     selects = [_finding(fault, complete_through) for fault in FAULTS]
     engine.table("findings", " UNION ALL ".join(selects))

@@ -6,7 +6,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from trainfare.engine.duckdb import DuckDB, parquet
+from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import parquet
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.tables import CHARGES, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
@@ -56,9 +57,9 @@ STEPS = (
 )
 
 
-def charges(engine: DuckDB, selects: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
+def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
     """Make `charges` (a view on the deliveries) and `charge_kinds`; returns what tells the kinds apart."""
-    engine.view("charges", _together(CHARGES, selects))
+    engine.taken("charges", _together(CHARGES, selects))
     dimensions = (*DIMENSIONS, *sorted(set(wanted) - set(DIMENSIONS)))
     _instance_types(engine)
     for salt in range(8):
@@ -72,13 +73,13 @@ def charges(engine: DuckDB, selects: Iterable[str], wanted: Iterable[str]) -> tu
     raise TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
 
 
-def held(engine: DuckDB, month: Month, told: Mapping[str, Iterable[str]]) -> None:
+def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]]) -> None:
     """Make `machines`, `attempts`, `placements`, `measured` and the like, `qualities` and `price_list` of a month.
 
     `told` has, by kind, what the files say that speak of the month's time; no other file counts.
     """
     for kind, (name, table) in TOLD.items():
-        engine.view(name, _together(table, told.get(kind, ())))
+        engine.taken(name, _together(table, told.get(kind, ())))
     for step in STEPS:
         engine.step(PACKAGE, step, step, {"month": f"DATE '{month}-01'"})
 
@@ -89,17 +90,19 @@ def _together(table: Table, selects: Iterable[str]) -> str:
     return " UNION ALL ".join([*selects] or [empty])
 
 
-def _type_by_description(engine: DuckDB) -> None:
+def _type_by_description(engine: Engine) -> None:
     """Fill in instance types that only the text of a charge names."""
     unknown = "instance_type IS NULL AND category = 'compute' AND resource_id IS NOT NULL"
     if engine.row(f"SELECT count(*) FROM charge_kinds WHERE {unknown}")[0]:
         engine.step(PACKAGE, "described_types", "described_types")
-        engine.run(
-            "UPDATE charge_kinds SET instance_type = d.instance_type FROM described_types d WHERE d.kind = charge_kinds.kind"
+        engine.table(
+            "charge_kinds",
+            "SELECT k.* EXCLUDE (instance_type), coalesce(k.instance_type, d.instance_type) AS instance_type "
+            "FROM charge_kinds k LEFT JOIN described_types d ON d.kind = k.kind",
         )
 
 
-def _instance_types(engine: DuckDB) -> None:
+def _instance_types(engine: Engine) -> None:
     text = resources.files(PACKAGE).joinpath("instance_types.csv").read_text(encoding="utf-8")
     _, *rows = csv.reader(text.splitlines())
     columns = (
@@ -122,7 +125,7 @@ class Numbered(Protocol):
 Given = TypeVar("Given", bound=Numbered)
 
 
-def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> list[Given]:
+def deliveries_of(engine: Engine, delivered: Sequence[Given], month: Month) -> list[Given]:
     """The deliveries a month is made from: bills with charges of it, job logs, measurements and prices of its time and of the
     time these charges speak of, results of the jobs in these logs, and all machine files.
     """
@@ -156,5 +159,5 @@ def deliveries_of(engine: DuckDB, delivered: Sequence[Given], month: Month) -> l
     ]
 
 
-def _has(engine: DuckDB, file: Numbered, rows: str) -> bool:
-    return bool(engine.row(f"SELECT EXISTS (SELECT 1 FROM {parquet(file.archive)} WHERE {rows})")[0])
+def _has(engine: Engine, file: Numbered, rows: str) -> bool:
+    return bool(engine.reader.row(f"SELECT EXISTS (SELECT 1 FROM {parquet(file.archive)} WHERE {rows})")[0])

@@ -1,0 +1,25 @@
+"""Pieces of SQL text, in the dialect that steps are written in."""
+
+import glob
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+
+def step_text(package: str, name: str, fragments: Mapping[str, str] | None = None) -> str:
+    """The text of a step, with each `{{name}}` replaced by its SQL fragment."""
+    text = resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    for key, value in (fragments or {}).items():
+        text = text.replace("{{" + key + "}}", value)
+    return text
+
+
+def parquet(*paths: Path) -> str:
+    """Parquet as a FROM item: exactly these files or folders of files, and only the columns they hold."""
+    listed = ", ".join(quoted(glob.escape(str(path)) + ("/*.parquet" if path.is_dir() else "")) for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning = false)"
+
+
+def quoted(value: object) -> str:
+    """A value as an SQL string literal."""
+    return "'" + str(value).replace("'", "''") + "'"

@@ -111,8 +111,11 @@ BY = {
     "cpu_seconds": "CPUs held times seconds",
     "memory": "memory held times seconds",
     "dominant": "the largest of the parts of GPUs, CPUs and memory that were held, times seconds",
-    "bytes_sent": "not measured yet: what was held is taken instead, and a finding says so",
-    "requests": "not measured yet: what was held is taken instead, and a finding says so",
+    "bytes_sent": (
+        "bytes sent, as measured; those that stay within a region are left out. Where nothing was measured in the charge's "
+        "time: as `gpu_seconds`, and a finding says so"
+    ),
+    "requests": "storage requests, as measured. Where nothing was measured in the charge's time: as `gpu_seconds`, and a finding says so",
     "wall_seconds": "time in which anything was held, each second once",
     "spend": "what each payer was given by all other rules in the month, in effective cost",
     "evenly": "one for each attempt that held anything in the charge's time",

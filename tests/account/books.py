@@ -38,6 +38,7 @@ MACHINES = (
     *("machine_id", "resource_id", "gpus", "gpu_model", "cpus", "memory_gb", "pool", "team", "cluster", "region"),
     *("account", "existed_from", "existed_to"),
 )
+MEASURED = ("job_id", "attempt", "machine_id", "started", "ended", "measure", "value", "from_region", "to_region")
 Row = Mapping[str, object]
 
 
@@ -76,14 +77,21 @@ def placement(job: str, machine: str, span: tuple[int, int | None], **columns: o
     return held | {"state": "completed"} | columns
 
 
+def measured(job: str, span: tuple[int, int], measure: str, value: object, **columns: object) -> Row:
+    """A measurement. Of the first attempt, unless told otherwise."""
+    told = {"job_id": job, "attempt": 1, "started": stamp(span[0]), "ended": stamp(span[1])}
+    return told | {"measure": measure, "value": value} | columns
+
+
 @dataclass(frozen=True)
 class Case:
-    """Rows of a bill, a job log and a machine file, and the settings to read them with."""
+    """Rows of a bill, a job log, a machine file and a file of measurements, and the settings to read them with."""
 
     charges: Sequence[Row]
     placements: Sequence[Row] = ()
     machines: Sequence[Row] = ()
     settings: str = ""
+    measured: Sequence[Row] = ()
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,8 @@ class Bookkeeper:
         tables = [("bill", BILL, case.charges), ("jobs", JOBS, case.placements)]
         if case.machines:
             tables.append(("machines", MACHINES, case.machines))
+        if case.measured:
+            tables.append(("measured", MEASURED, case.measured))
         for name, columns, rows in tables:
             with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as opened:
                 writer = csv.DictWriter(opened, columns, restval="")

@@ -8,10 +8,10 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from trainfare.money import amount
-from trainfare.tables import BASES
+from trainfare.tables import BASES, MEASURES
 
-from .books import DAY, HOUR, MONTH, Case, Row, charge, hours_of, placement, stamp
-from .oracle import MICRO, Charge, Machine, Placement
+from .books import DAY, HOUR, MONTH, Case, Row, charge, hours_of, measured, placement, stamp
+from .oracle import MICRO, Charge, Machine, Placement, Use
 from .story import CHARGES
 
 JOBS = ("a", "b", "B", "a-1", "é")
@@ -94,6 +94,34 @@ def fleets(draw: st.DrawFn) -> Fleet:
     return Fleet(tuple(machines), tuple(held), tuple(draw(st.lists(charges, min_size=1, max_size=25))))
 
 
+@st.composite
+def measured_fleets(draw: st.DrawFn) -> tuple[Fleet, tuple[Use, ...]]:
+    """Machines of known size that are always there, and bytes that attempts on them sent, some of them at no time at all."""
+    fleet = draw(fleets().filter(lambda fleet: bool(fleet.placements)))
+    machines = tuple(Machine(machine.name, machine.gpu_micros or MICRO) for machine in fleet.machines)
+    uses = st.builds(
+        lambda held, machine, span, used: Use(held.job, held.attempt, machine.name, *span, used),
+        st.sampled_from(fleet.placements),
+        st.sampled_from(machines),
+        st.one_of(spans, moments.map(lambda moment: (moment, moment))),
+        st.one_of(st.integers(0, 20), st.integers(0, 10**15)),
+    )
+    return Fleet(machines, fleet.placements, fleet.charges), tuple(draw(st.lists(uses, max_size=25)))
+
+
+def use_row(use: Use) -> Row:
+    span = use.started, use.ended
+    return measured(use.job, span, "bytes_sent", use.used, attempt=use.attempt, machine_id=use.machine)
+
+
+BY_BYTES = """
+[[rule]]
+name = "traffic"
+match = { machine = true }
+among = "machine"
+by = "bytes_sent"
+"""
+
 RULES = (
     "",
     "default_rules = false",
@@ -105,6 +133,8 @@ RULES = (
     'rule = [{ name = "x", match = { category = "network" }, among = "tag:team", by = "spend" }]',
     'rule = [{ name = "x", match = { category = "*" }, parts = { "team:nlp" = 3, "team:x" = 3, "__idle__" = 1 } }]',
     'rule = [{ name = "x", match = { machine = true }, among = "machine", by = "evenly", idle = "spread" }]',
+    'rule = [{ name = "x", match = { machine = true }, among = "cluster", by = "bytes_sent" }]',
+    'rule = [{ name = "x", match = { category = "storage" }, among = "all", by = "requests" }]',
 )
 TEAMS = ("nlp", "vision", "")
 
@@ -132,6 +162,7 @@ def months(draw: st.DrawFn) -> Case:
         draw(st.lists(held, max_size=12)),
         machines,
         draw(st.sampled_from(RULES)),
+        draw(st.lists(_any_use, max_size=12)),
     )
 
 
@@ -153,3 +184,11 @@ def _charges(draw: st.DrawFn) -> Row:
 
 
 _any_charge = _charges()
+_any_use = st.builds(
+    lambda job, name, span, measure, value: measured(job, span, measure, value, machine_id=name, from_region="eu"),
+    st.sampled_from(JOBS),
+    st.sampled_from(("", *NAMES[:3])),
+    spans,
+    st.sampled_from(MEASURES),
+    st.integers(0, 10**6),
+)

@@ -1,7 +1,8 @@
 """Who pays for machines, worked out second by second in plain Python: what the SQL is measured against.
 
-Knows only the rule for machines: held time is weighed by GPUs, what nobody held is idle's. Whole numbers only;
-every pot is divided by `money.split`. What is weighed is a payer's day, as in the shares.
+Knows only rules for machines: held time is weighed by GPUs, what nobody held is idle's; where use is asked for and was
+measured in a pot's time, that is weighed instead. Whole numbers only; every pot is divided by `money.split`. What is
+weighed is a payer's day, as in the shares.
 """
 
 from collections import defaultdict
@@ -50,6 +51,17 @@ class Placement(NamedTuple):
     gpu_micros: int | None
 
 
+class Use(NamedTuple):
+    """Something measured about an attempt on a machine, from `started` to `ended`."""
+
+    job: str
+    attempt: int
+    machine: str
+    started: int
+    ended: int
+    used: int
+
+
 class Charge(NamedTuple):
     """Amounts in whole units, one per basis. Charges of one category and period are one pot."""
 
@@ -71,8 +83,11 @@ Owed = dict[tuple[str, str, int], list[int]]
 """Whole units per basis, by machine, payer and day."""
 
 
-def settle(machines: Sequence[Machine], placements: Iterable[Placement], charges: Sequence[Charge]) -> Owed:
+def settle(
+    machines: Sequence[Machine], placements: Iterable[Placement], charges: Sequence[Charge], uses: Iterable[Use] = ()
+) -> Owed:
     """What everybody owes for the machines. Adds up to the charges exactly."""
+    measured = list(dict.fromkeys(uses))
     told = list(dict.fromkeys(placements))
     window = min(c.period[0] for c in charges), max(c.period[1] for c in charges)
     pots: dict[tuple[str, tuple[int, int], str], list[int]] = {}
@@ -82,7 +97,9 @@ def settle(machines: Sequence[Machine], placements: Iterable[Placement], charges
     known = {machine.name: Held.of(machine, told, window) for machine in machines}
     owed: Owed = defaultdict(lambda: [0] * len(charges[0].amounts))
     for (machine, period, _), amounts in pots.items():
-        weights = known[machine].weights(period)
+        weights = _measured([use for use in measured if use.machine == machine], period) or known[machine].weights(
+            period
+        )
         for basis, whole in enumerate(amounts):
             for piece, part in split(whole, weights).items():
                 owed[machine, piece.payer, piece.day][basis] += part
@@ -146,6 +163,19 @@ class Held:
         moments |= {moment for hold in self.holds for moment in hold[2:4] if first < moment < last}
         cuts = sorted(moments)
         return list(pairwise(cuts))
+
+
+def _measured(uses: Iterable[Use], period: tuple[int, int]) -> Mapping[Piece, int]:
+    """What each payer's day weighs by measurement: each use spread evenly over its span, whole parts so far handed out."""
+    weights: dict[Piece, int] = defaultdict(int)
+    for use in uses:
+        end = max(use.ended, use.started + 1)
+        first, last = max(use.started, period[0]), min(end, period[1])
+        cuts = [first, *range((first // DAY + 1) * DAY, last, DAY), last] if first < last else []
+        for start, stop in pairwise(cuts):
+            before, after = (use.used * (moment - use.started) // (end - use.started) for moment in (start, stop))
+            weights[Piece(False, use.job, use.attempt, start // DAY)] += after - before
+    return {piece: weight for piece, weight in weights.items() if weight}
 
 
 def _meet(placement: Placement, span: tuple[int, int]) -> bool:

@@ -2,6 +2,7 @@
 
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  2 h
+    measured a   bytes_sent 300  1 h  from_region eu  to_region us
     charge   storage  3.00 USD  tag team=nlp
     rules
     (settings as TOML)
@@ -26,9 +27,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from trainfare.tables import BASES, LABELS
+from trainfare.tables import BASES, LABELS, MEASURES
 
-from .books import DAY, HOUR, MONTH, Account, Bookkeeper, Case, Row, charge, hours_of, placement, sum_of
+from .books import DAY, HOUR, MONTH, Account, Bookkeeper, Case, Row, charge, hours_of, measured, placement, sum_of
 
 TIMES = {"s": 1, "min": 60, "h": HOUR, "day": DAY, "days": DAY, "month": MONTH}
 AMOUNTS = {"gpus": "gpus", "gpu": "gpus", "cpus": "cpus", "gb": "memory_gb"}
@@ -114,6 +115,7 @@ class Telling:
     charges: list[Row] = field(default_factory=list)
     placements: list[Row] = field(default_factory=list)
     machines: list[Row] = field(default_factory=list)
+    measured: list[Row] = field(default_factory=list)
     ends: dict[str, int] = field(default_factory=dict)
     machine: str = ""
 
@@ -140,11 +142,20 @@ class Telling:
             self.placements.append(self.placements[-1])
         self.ends[machine] = end or start
 
+    def measured_line(self, name: str, told: Told) -> None:
+        job, _, attempt = name.partition("#")
+        (measure,) = set(told.columns) & set(MEASURES)
+        start = told.start or 0
+        columns = {"machine_id": told.columns.get("on", ""), "attempt": attempt or 1}
+        columns |= {name: told.columns[name] for name in ("from_region", "to_region") if name in told.columns}
+        span = start, start + (told.length or 0)
+        self.measured.append(measured(job, span, measure, told.columns[measure], **columns))
+
     def charge_line(self, name: str, told: Told) -> None:
         self.charges.append(charge(told.period(), told.money, **(CHARGES[name] | told.bill_columns())))
 
     def case(self, settings: str) -> Case:
-        return Case(self.charges, self.placements, self.machines, settings)
+        return Case(self.charges, self.placements, self.machines, settings, self.measured)
 
 
 def case_of(text: str) -> Case:

@@ -14,8 +14,8 @@ from trainfare.report import keys, render
 from trainfare.tables import BASES
 
 from .books import DAY, HOUR, START, Account, Bookkeeper, Case, hours_of, placement, sum_of
-from .invented import Fleet, fleets, months, spans
-from .oracle import Machine, Owed, settle
+from .invented import BY_BYTES, Fleet, fleets, measured_fleets, months, spans, use_row
+from .oracle import Machine, Owed, Use, settle
 
 EVERY_KEY = (*keys.OF_JOB, *keys.OF_MACHINE, *keys.OF_TIME, *keys.OF_CHARGE, "framework")
 
@@ -68,6 +68,15 @@ def as_the_bill_finds_them(fleet: Fleet) -> list[Machine]:
 def test_the_account_equals_the_oracle_digit_for_digit(keeper: Bookkeeper, fleet: Fleet):
     account = keeper.book(fleet.case())
     expected = settle(as_the_bill_finds_them(fleet), fleet.placements, fleet.charges)
+    assert nonzero(attributed(account)) == nonzero(expected)
+
+
+@examples(8)
+@given(told=measured_fleets())
+def test_pots_shared_by_what_was_measured_equal_the_oracle_too(keeper: Bookkeeper, told: tuple[Fleet, tuple[Use, ...]]):
+    fleet, uses = told
+    account = keeper.book(replace(fleet.case(), settings=BY_BYTES, measured=[use_row(use) for use in uses]))
+    expected = settle(fleet.machines, fleet.placements, fleet.charges, uses)
     assert nonzero(attributed(account)) == nonzero(expected)
 
 

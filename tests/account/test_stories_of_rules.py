@@ -44,6 +44,72 @@ def test_a_machine_is_shared_by_what_its_rule_says(keeper: Bookkeeper, by: str):
     check(keeper, MACHINE.replace("BY", by) + after(BY_ON_A_MACHINE[by]))
 
 
+@story
+def test_traffic_is_shared_by_the_bytes_that_left_the_region():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD  region eu
+    attempt  a   2 gpus  4 h  from 0 h
+    attempt  b   2 gpus  4 h  from 0 h
+    machine  n2  4 gpus  4 h  8.00 USD  region us
+    attempt  d   4 gpus  4 h
+    measured a   bytes_sent 300  4 h  on n1  from_region EU  to_region us
+    measured b   bytes_sent 100  4 h  on n1  to_region us
+    measured b   bytes_sent 999  4 h  on n1  from_region eu  to_region eu
+    measured d   bytes_sent 999  4 h
+    charge   network  4.00 USD  4 h  region eu
+    rules
+    [[rule]]
+    name = "traffic"
+    match = { category = "network" }
+    among = "region"
+    by = "bytes_sent"
+    =>
+    a  7.00
+    b  5.00
+    d  8.00
+    """
+
+
+@story
+def test_a_pot_of_which_nothing_was_measured_is_shared_by_what_was_held():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   1 gpus  4 h  from 0 h
+    attempt  b   3 gpus  4 h  from 0 h
+    measured a   storage_requests 30  1 h
+    measured b   storage_requests 10  1 h
+    charge   storage  4.00 USD  1 h  from 0 h
+    charge   storage  4.00 USD  1 h  from 1 h
+    rules
+    [[rule]]
+    name = "requests"
+    match = { category = "storage" }
+    among = "all"
+    by = "requests"
+    =>
+    a   6.00
+    b  10.00
+    ! USE_NOT_MEASURED
+    """
+
+
+@story
+def test_of_a_machine_shared_by_what_was_measured_nothing_is_idle():
+    """
+    machine  n1  8 gpus  4 h  8.00 USD
+    attempt  a   1 gpus  1 h
+    measured a   bytes_sent 5  1 h
+    rules
+    [[rule]]
+    name = "traffic"
+    match = { machine = true }
+    among = "machine"
+    by = "bytes_sent"
+    =>
+    a  8.00
+    """
+
+
 SCOPES = """
 machine  n1  4 gpus  4 h  8.00 USD  cluster c1  region us  account A-1
 attempt  a   4 gpus  4 h  team nlp  framework torch

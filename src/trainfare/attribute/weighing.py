@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from trainfare import scope
 from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import quoted
 from trainfare.period import Month
 
 PACKAGE = "trainfare.attribute"
@@ -50,10 +51,14 @@ CAPACITIES = {
     "wall_seconds": "1",
     "evenly": "1",
 }
+MEASURED = {"bytes_sent": "bytes_sent", "requests": "storage_requests"}
+"""Ways to weigh by what was measured, and the measure; a pot of which nothing was measured is weighed by what was held."""
 
 OF_THE_MONTH = {
     "weights": "target INTEGER, period BIGINT, piece BIGINT, weight BIGINT",
     "slots": "target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT",
+    "measured_slots": "target INTEGER, period BIGINT",
+    "unmeasured_pots": "rule INTEGER, currency VARCHAR, at_stake DECIMAL(38,12)",
     "beyond_capacity": "machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR",
 }
 """Tables to which each weighing adds its rows."""
@@ -106,6 +111,8 @@ def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Mo
         _hold_machines(engine, weighing, given)
     else:
         _hold_scopes(engine, weighing, given)
+    if weighing.by in MEASURED:
+        _take_what_was_measured(engine, weighing, given)
     if weighing.by == "evenly":
         once = (
             "SELECT target, period, min(piece) AS piece, 1 AS weight FROM held GROUP BY target, period, piece // 65536"
@@ -135,13 +142,41 @@ def _idle(engine: Engine, weighing: Weighing) -> dict[str, str]:
             capacity = f"CASE WHEN u.target IS NULL THEN c.capacity ELSE {SECOND} END"
             join += " LEFT JOIN uneven_slots u ON u.target = w.target AND u.period = w.period"
         idle = f"CAST(greatest({capacity} * {seconds} - w.held, 0) AS BIGINT)"
-        return {"idle_weight": idle, "capacity": join}
+        return {"idle_weight": _unless_measured(idle, weighing), "capacity": join}
     whole = (
         f"JOIN (SELECT c.target, d.period, d.day, sum(c.capacity * {seconds}) AS capacity FROM capacities c, days d "
         "GROUP BY ALL) c ON c.target = w.target AND c.period = w.period AND c.day = w.day"
     )
     idle = "CAST(greatest(c.capacity - w.held, 0) AS BIGINT)"
-    return {"idle_weight": idle, "capacity": whole}
+    return {"idle_weight": _unless_measured(idle, weighing), "capacity": whole}
+
+
+def _unless_measured(idle: str, weighing: Weighing) -> str:
+    """What was measured has no capacity, so nothing of it is idle."""
+    if weighing.by not in MEASURED:
+        return idle
+    is_measured = "EXISTS (SELECT 1 FROM measured_slots s WHERE s.target = w.target AND s.period = w.period)"
+    return f"CASE WHEN {is_measured} THEN CAST(0 AS BIGINT) ELSE {idle} END"
+
+
+def _take_what_was_measured(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
+    """Put measured use in the place of what was held in every pot that has any; keep what rests on holding as `unmeasured_pots`."""
+    same_scope = "t.machine = p.machine"
+    if weighing.among != "machine":
+        of_use = {"region": "coalesce(p.from_region, lower(m.region))"}.get(weighing.among)
+        same_scope = f"t.scope = {of_use or scope.of_placement(weighing.among)}"
+    asked = given | {"measure": quoted(MEASURED[weighing.by]), "same_scope": same_scope}
+    for step in ("measured_use", "measured_held"):
+        engine.step(PACKAGE, step, step, asked)
+    engine.add("measured_slots", "SELECT DISTINCT target, period FROM measured_held")
+    is_measured = "EXISTS (SELECT 1 FROM measured_slots s WHERE s.target = h.target AND s.period = h.period)"
+    columns = "target, period, piece, weight"
+    engine.table(
+        "held", f"SELECT {columns} FROM held h WHERE NOT {is_measured} UNION ALL SELECT {columns} FROM measured_held"
+    )
+    engine.step(PACKAGE, "unmeasured", "unmeasured", given)
+    engine.add("unmeasured_pots", "SELECT rule, currency, at_stake FROM unmeasured")
+    engine.drop("measured_use", "measured_held", "unmeasured")
 
 
 def _hold_machines(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:

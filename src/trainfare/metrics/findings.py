@@ -86,8 +86,8 @@ FAULTS = (
     ),
     Fault(
         "USE_NOT_MEASURED",
-        "rules share by bytes or requests that were not measured: what was held is taken instead",
-        "Deliver measurements, or choose another `by` in these rules.",
+        "rules share by bytes or requests in times of which none were measured: what was held is taken instead",
+        "Deliver measurements of that time, or choose another `by` in these rules.",
     ),
     Fault(
         "MEASURED_JOB_UNKNOWN",

@@ -1,4 +1,3 @@
--- Rules that took charges and ask for a measurement that no source delivers.
-SELECT 'rule ' || r.name AS evidence, sum(k.effective) AS at_stake, k.currency
-FROM routed_kinds k JOIN rules_in_force r ON r.rule = k.rule
-WHERE r."by" IN ('bytes_sent', 'requests') GROUP BY r.name, k.currency
+-- Rules that share by a measurement, with what they took in times and places of which nothing was measured.
+SELECT 'rule ' || r.name AS evidence, sum(u.at_stake) AS at_stake, u.currency
+FROM unmeasured_pots u JOIN rules_in_force r ON r.rule = u.rule GROUP BY r.name, u.currency

@@ -12,6 +12,7 @@ import inspect
 import io
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from trainfare import config, tables
 from trainfare.attribute import rules, weighing
 from trainfare.cli.main import COMMANDS
 from trainfare.cli.main import cli as group
+from trainfare.metrics.failures import FAILURES
 from trainfare.metrics.findings import FAULTS
 from trainfare.report import keys
 from trainfare.sources.bills import focus
@@ -54,6 +56,15 @@ SETTINGS = {
     "default_rules": (
         "Whether the built-in rules come after yours. With `false`, what none of yours matches is unallocated."
     ),
+    "check": "How much is too much for `trainfare check`. See below.",
+}
+CHECK_SETTINGS = {
+    "unallocated": "F1: cost of training without a payer.",
+    "owner_coverage": "F1: at least so much of the cost of jobs is of jobs with an owner.",
+    "counted_twice": "F5: cost of what is counted twice.",
+    "commitment_step": "F6: by how much the cost of what commitments cover departs from its price.",
+    "burst": "F7: idle cost of machines that came up in bursts.",
+    "not_billed": "F8: estimated cost of the time that is not billed yet.",
 }
 SOURCE_SETTINGS = {
     "path": "A file, or a pattern such as `bills/*.csv`, relative to the folder of the settings file.",
@@ -317,6 +328,9 @@ def settings_page() -> str:
         "### `to`, and payers in `parts`",
         grid(("payer", "meaning"), worded(TO, config.TO)),
         "A payer in `parts` may also be a label and its value, such as `team:nlp`.",
+        "## `[check]`",
+        "Numbers are percent, of the cost of training unless told otherwise: of all that is not `__outside__`.",
+        _settings_of(config.Check, CHECK_SETTINGS),
         "## Environment",
         grid(("variable", "meaning"), worded(VARIABLES, VARIABLES)),
     )
@@ -336,6 +350,8 @@ def _settings_of(shape: Any, words: dict[str, str], hidden: tuple[str, ...] = ()
 def _default(value: object) -> str:
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
+    if isinstance(value, Decimal):
+        return f"`{value}`"
     return f'`"{value}"`' if isinstance(value, str) and value else "none"
 
 
@@ -344,11 +360,24 @@ def findings_page() -> str:
         "A finding says what is wrong with the records, how many rows show it, how much money is "
         "concerned and what to do. "
         "Findings do not change the account: the money still goes somewhere, and the finding says where. "
-        "`trainfare report` shows the five with the most money; `--format json` lists all with evidence."
+        "`trainfare report` shows the five with the most money; `--format json` lists all with evidence. "
+        "`trainfare check` shows these and the failure modes, and compares the latter with their limits.",
+        "## Failure modes",
     ]
+    for failure in FAILURES:
+        shown = " ".join(_head("trainfare.metrics.modes", failure.query))
+        parts += [
+            f"### {failure.code}: {failure.query.replace('_', ' ')}",
+            f"{_sentence(failure.what)}",
+            f"Rows: {shown}",
+            f"Likely cause: {failure.cause}.",
+            f"What to do: {failure.remedy}",
+            f"More: `trainfare check {failure.code}`, `{failure.command}`. Limit: `{failure.limit}` below `[check]`.",
+        ]
+    parts += ["## Faults of the records"]
     for fault in FAULTS:
         shown = " ".join(_head("trainfare.metrics.faults", fault.code.lower()))
-        parts += [f"## {fault.code}", f"{_sentence(fault.what)}", f"Rows: {shown}", f"What to do: {fault.remedy}"]
+        parts += [f"### {fault.code}", f"{_sentence(fault.what)}", f"Rows: {shown}", f"What to do: {fault.remedy}"]
     return page("Findings", *parts)
 
 

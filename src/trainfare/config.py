@@ -5,6 +5,7 @@ import os
 import re
 import tomllib
 import zoneinfo
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -79,6 +80,17 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much is too much, in percent: `trainfare check` ends with exit code 1 beyond it."""
+
+    unallocated: Decimal = Decimal(5)
+    owner_coverage: Decimal = Decimal(95)
+    counted_twice: Decimal = Decimal(0)
+    commitment_step: Decimal = Decimal(1)
+    burst: Decimal = Decimal(1)
+    not_billed: Decimal = Decimal(5)
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything a user can hold an opinion on."""
 
@@ -88,6 +100,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     rule: tuple[Rule, ...] = ()
     default_rules: bool = True
+    check: Check = Check()
     where: str = FILE_NAME
     folder: Path = Path()
 
@@ -161,9 +174,10 @@ def is_zone(name: str) -> bool:
 
 def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
     """Tell everything that is wrong: of each part first whether it has the right shape, then what it says."""
-    top = {name: value for name, value in raw.items() if name not in ("source", "rule")}
+    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check")}
     sound = _sound(top, Config, where, faults)
     _check_top(msgspec.convert(sound, Config), where, faults)
+    _check_limits(raw.get("check", {}), f"{where} [check]", faults)
     for number, entry in _entries(raw, "source", where, faults):
         place = f"{where} [[source]] #{number}"
         if _sound(entry, Source, place, faults) == entry and "path" in entry:
@@ -277,6 +291,22 @@ def _check_top(config: Config, where: str, faults: Faults) -> None:
         _known(label, [*LABELS, "job"], f"{where} [labels]", faults)
         if not all(tags) or not tags:
             faults.add(f"{where} labels.{label}", "names no tag", _EXAMPLES["labels"])
+
+
+def _check_limits(limits: object, place: str, faults: Faults) -> None:
+    """Limits are percentages; each that is none is told."""
+    if not isinstance(limits, dict):
+        do = "Write [check] and its settings below, as in unallocated = 5."
+        faults.add(place, f"{_shown_type(limits)} where a table belongs", do)
+        return
+    for name, value in limits.items():
+        do = f"Write a number from 0 to 100, as in {name} = {getattr(Check(), name, '5')}."
+        if name not in Check.__struct_fields__:
+            _known(name, list(Check.__struct_fields__), place, faults)
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            faults.add(f"{place} {name}", f"{_shown_type(value)} where a number belongs", do)
+        elif not 0 <= value <= 100:
+            faults.add(f"{place} {name}", f"{value} is not a percentage", do)
 
 
 def _check_source(source: Source, place: str, faults: Faults) -> None:

@@ -225,4 +225,33 @@ FINDINGS = Table(
     ),
 )
 
-TABLES = (CHARGES, MACHINES, PLACEMENTS, USAGE, QUALITY, PRICES, SHARES, FINDINGS)
+FAILURES = Table(
+    "failures",
+    "The failure modes F1 to F10 that show in a book, before any limit is asked; one row per currency.",
+    (
+        Column("code", TEXT, "which failure mode"),
+        Column("limit_name", TEXT, "the setting below [check] that says how much of it is too much"),
+        Column("what", TEXT, "the failure in a sentence"),
+        Column("cause", TEXT, "what it most likely comes from"),
+        Column("remedy", TEXT, "what to do about it"),
+        Column("command", TEXT, "the command that shows more"),
+        Column("repairs", TEXT, "settings that would repair most of it, as TOML; empty where there are none"),
+        Column("rows", "BIGINT", "how many rows show it"),
+        Column("at_stake", MONEY, "effective cost concerned; null if unknown"),
+        Column("whole", MONEY, "the money it is a part of: all of training, or all jobs"),
+        Column("currency", TEXT, "currency of that money"),
+    ),
+)
+
+FAILURE_ROWS = Table(
+    "failure_rows",
+    "The evidence of failure modes: at most 1,000 rows each, those with the most money.",
+    (
+        Column("code", TEXT, "which failure mode"),
+        Column("evidence", TEXT, "what shows it"),
+        Column("at_stake", MONEY, "effective cost concerned; null if unknown"),
+        Column("currency", TEXT, "currency of that money"),
+    ),
+)
+
+TABLES = (CHARGES, MACHINES, PLACEMENTS, USAGE, QUALITY, PRICES, SHARES, FINDINGS, FAILURES, FAILURE_ROWS)

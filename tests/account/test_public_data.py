@@ -240,3 +240,47 @@ def test_late_usage_is_booked_where_it_is_billed(keeper: Bookkeeper):
     account = corrected(keeper, CLOSED / "scenario_2_late_arriving_usage_ledger.csv")
     assert [str(book.month) for book in account.opened.books] == ["2025-06"]
     assert account.report().total == Decimal(1500)
+
+
+POWER = ("smc-ac-power", "smc-dc-power")
+"""Two submissions of one company to MLPerf Training v4.0, of the same runs."""
+
+
+@pytest.fixture(scope="module")
+def submitted() -> Rows:
+    with gzip.open(DATA / "traces" / "mlperf" / "mlperf_runs.csv.gz", "rt") as opened:
+        return [row for row in csv.DictReader(opened) if row["org"] in POWER]
+
+
+def test_runs_submitted_under_two_names_are_found(keeper: Bookkeeper, submitted: Rows):
+    """Of the 306 runs 153 are under each name. Ten of each name are there twice under it, too: each of these five
+    times two runs is the same as two of the other name, which makes 143 + 5 * 2 * 2 = 163 pairs."""
+    folder = keeper.new_folder()
+    named = {"/".join(row[key] for key in ("org", "system", "benchmark", "run")): row for row in submitted}
+    held = (
+        (name, 1, row["system"], *(_second(row[key]) for key in ("run_start_ms", "run_stop_ms")), row["accelerators"])
+        for name, row in named.items()
+    )
+    systems = {row["system"]: row["accelerators"] for row in submitted}
+    charged = [("USD", "2024-05-01", "2024-06-01", name, *("1000",) * len(BASES)) for name in systems]
+    columns = ("BillingCurrency", "ChargePeriodStart", "ChargePeriodEnd", "ResourceId", *COSTS.values())
+    files = (
+        write_rows(folder / "bill.csv", columns, charged),
+        write_rows(folder / "jobs.csv", JOB_COLUMNS, held),
+        write_rows(folder / "machines.csv", ("machine_id", "gpus"), systems.items()),
+    )
+    account = keeper.account(with_settings(folder, files))
+    rows = account.opened.engine.rows("SELECT evidence FROM failure_rows WHERE code = 'F5'")
+    found: dict[str, set[str]] = defaultdict(set)
+    for (told,) in rows:
+        copy, _, first = told.removeprefix("run ").partition(" under another name")[0].partition(" is ")
+        found[first] |= {first, copy}
+    sides = [[sum(name.startswith(f"{org}/") for name in group) for org in POWER] for group in found.values()]
+    hours = [Decimal(named[first]["accelerators"]) * Decimal(named[first]["run_s"]) / 3600 for first in found]
+    assert (len(submitted), len(found)) == (306, 148)
+    assert sum(ac * dc for ac, dc in sides) == 163
+    assert f"{sum(ac * dc * each for (ac, dc), each in zip(sides, hours, strict=True)):.1f}" == "1964.7"
+
+
+def _second(millis: str) -> str:
+    return datetime.fromtimestamp(int(millis) // 1000, UTC).isoformat()

@@ -25,7 +25,7 @@ def test_a_newer_catalog_is_refused(store: Store, place: Place) -> None:
         connection.execute(text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '7'"))
     with pytest.raises(TrainfareError) as caught:
         place.open()
-    assert caught.value.what == "the catalog is of a newer Trainfare (schema 7; this one knows 1)"
+    assert caught.value.what == "the catalog is of a newer Trainfare (schema 7; this one knows 2)"
     assert caught.value.do == "Update this one: pip install --upgrade trainfare"
 
 
@@ -43,7 +43,9 @@ def test_a_database_that_is_used_by_another_application_is_left_alone(postgres_u
     shared = Database(postgres_url)
     with shared.write() as connection:
         connection.execute(
-            text("DROP TABLE trainfare_schema, closings, book_files, book_totals, book_deliveries, identity")
+            text(
+                "DROP TABLE trainfare_schema, sightings, acceptances, closings, book_files, book_totals, book_deliveries, identity"
+            )
         )
         connection.execute(text("DROP TABLE deliveries"))
         connection.execute(text("CREATE TABLE alembic_version AS SELECT 'f00' AS version_num"))

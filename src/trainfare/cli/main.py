@@ -21,6 +21,7 @@ COMMANDS = {
     "reconcile": ("trainfare.cli.books:reconcile", "Tie a book out to the bill."),
     "diff": ("trainfare.cli.books:diff", "What changed between two versions of a month, and why."),
     "close": ("trainfare.cli.books:close", "Close a month: it does not change any more."),
+    "check": ("trainfare.cli.check:check", "What is wrong, with the money at stake and what to do."),
     "rules": ("trainfare.cli.rules:rules", "Look at the rules in force."),
     "serve": ("trainfare.cli.serve:serve", "Pages, API and metrics in the browser."),
     "export": ("trainfare.cli.export:export", "Chargeback as CSV, Parquet or FOCUS."),
@@ -76,9 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a command and tell what went wrong; gives the exit code."""
     try:
-        cli.main(args=list(arguments) if arguments is not None else None, prog_name="trainfare", standalone_mode=False)
-    except click.exceptions.Exit as left:
-        return left.exit_code
+        # Without its own ending of the process, click gives the code that a command left with as an answer.
+        told = list(arguments) if arguments is not None else None
+        left = cli.main(args=told, prog_name="trainfare", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
@@ -87,7 +88,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except TrainfareError as error:
         click.echo(str(error), err=True)
         return error.exit_code
-    return 0
+    return left if isinstance(left, int) else 0
 
 
 _FULL = ("the disk is full", "Free some space and run the command again; what was published stands.")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from trainfare import scope
 from trainfare.engine.protocol import Engine
-from trainfare.metrics import findings
+from trainfare.metrics import failures, findings
 from trainfare.period import Month
 
 PACKAGE = "trainfare.metrics"
@@ -15,6 +15,8 @@ TABLES = (
     "book_machines",
     "bill_totals",
     "findings",
+    "failures",
+    "failure_rows",
     "rules_in_force",
     "settings",
 )
@@ -38,6 +40,7 @@ def run(engine: Engine, month: Month) -> datetime | None:
     for step in ("book_attempts", "book_machines", "bill_totals"):
         engine.step(PACKAGE, step, step)
     findings.run(engine, second)
+    failures.run(engine, month)
     return through
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.store.lake import Lake
-from trainfare.store.records import Book, BookFiles, Closing, Delivery, NewBook, NewDelivery, Total
+from trainfare.store.records import Acceptance, Book, BookFiles, Closing, Delivery, NewBook, NewDelivery, Total
 
 if TYPE_CHECKING:
     from trainfare.store.catalog import Catalog
 
-__all__ = ["Book", "BookFiles", "Closing", "Delivery", "Lake", "NewBook", "NewDelivery", "Store", "Total"]
+__all__ = ["Acceptance", "Book", "BookFiles", "Closing", "Delivery", "Lake", "NewBook", "NewDelivery", "Store", "Total"]
 
 
 @dataclass(frozen=True)

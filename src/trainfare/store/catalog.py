@@ -11,6 +11,7 @@ from sqlalchemy import Connection, RowMapping, Select, Table, func, insert, sele
 
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
+from trainfare.store.attention import Attention
 from trainfare.store.database import Database
 from trainfare.store.records import Book, Closing, Delivery, NewBook, NewDelivery, Total
 from trainfare.store.schema import BOOK_DELIVERIES, BOOK_FILES, BOOK_TOTALS, BOOKS, CLOSINGS, DELIVERIES, IDENTITY
@@ -21,6 +22,11 @@ class Catalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    @property
+    def attention(self) -> Attention:
+        """The lives of findings."""
+        return Attention(self._database)
 
     @classmethod
     def open(cls, url_or_path: str | Path) -> "Catalog":

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -87,3 +87,15 @@ class BookFiles:
     version: int
     files: Mapping[str, Path]
     complete_through: datetime | None
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Somebody looked at a finding and lets it stand for a while."""
+
+    code: str
+    reason: str
+    until: date
+    """The last day on which it holds."""
+    accepted_at: datetime
+    accepted_by: str

@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeDecorator
 
 from trainfare.period import Month
 
-REVISION = 1
+REVISION = 2
 """The schema that this code reads and writes; the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"
@@ -146,5 +146,26 @@ CLOSINGS = Table(
     Column("closed_at", Moment, nullable=False),
     Column("closed_by", Text, nullable=False),
     Column("note", Text, nullable=False),
+    sqlite_strict=True,
+)
+
+SIGHTINGS = Table(
+    "sightings",
+    METADATA,
+    Column("book_id", Integer, ForeignKey("books.id"), primary_key=True),
+    Column("code", Text, primary_key=True),
+    Column("seen_at", Moment, nullable=False),
+    sqlite_strict=True,
+)
+
+ACCEPTANCES = Table(
+    "acceptances",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("code", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("until", Text, nullable=False),
+    Column("accepted_at", Moment, nullable=False),
+    Column("accepted_by", Text, nullable=False),
     sqlite_strict=True,
 )

@@ -1,0 +1,39 @@
+-- The same thing counted twice: a run under two names, a machine on two bills, a day of an export in two files. At stake: what the copies cost.
+WITH runs AS (
+  SELECT h.attempt_key, a.job_id, a.attempt, a.state, min(h.starts) AS starts, count(*) AS machines,
+    sum(CAST(hash(lower(h.machine_id), h.starts, h.ends, h.gpu_micros) AS HUGEINT)) AS fingerprint,
+    bool_or(m.gpu_micros IS NULL OR 2 * coalesce(h.gpu_micros, m.gpu_micros) > m.gpu_micros) AS fills
+  FROM holdings h
+  JOIN attempts a ON a.attempt_key = h.attempt_key
+  LEFT JOIN (SELECT holding, min(machine) AS machine FROM placements GROUP BY holding) p ON p.holding = h.holding
+  LEFT JOIN machines m ON m.machine = p.machine
+  WHERE NOT h.running
+  GROUP BY h.attempt_key, a.job_id, a.attempt, a.state
+),
+twice AS (
+  -- Small jobs that begin with a machine and end with it look alike; two that also ended by themselves, or together hold more than there is, are one.
+  SELECT *, first_value(job_id) OVER run AS first_name, row_number() OVER run AS place
+  FROM runs
+  WHERE fills OR state = 'completed'
+  WINDOW run AS (PARTITION BY fingerprint, machines, starts ORDER BY job_id, attempt)
+),
+cost AS (
+  SELECT job_id, attempt, currency, sum(effective) AS effective FROM shares WHERE job_id IS NOT NULL GROUP BY ALL
+),
+compute AS (
+  SELECT lower(resource_id) AS resource, source, currency, sum(effective) AS effective
+  FROM routed_kinds
+  WHERE category = 'compute' AND charge_category = 'Usage' AND machine IS NOT NULL AND source NOT LIKE '% adjusting %'
+  GROUP BY ALL
+)
+SELECT 'run ' || t.job_id || ' is ' || t.first_name || ' under another name, from ' || make_timestamp(t.starts * 1000000) AS evidence,
+  c.effective AS at_stake, c.currency
+FROM twice t LEFT JOIN cost c ON c.job_id = t.job_id AND c.attempt = t.attempt
+WHERE t.place > 1 AND t.job_id <> t.first_name
+UNION ALL
+SELECT 'machine ' || resource || ' is on the bills ' || string_agg(source, ', ' ORDER BY source), sum(effective) - max(effective), currency
+FROM compute GROUP BY resource, currency HAVING count(*) > 1
+UNION ALL
+SELECT 'source ' || source || coalesce(', account ' || account, '') || ', ' || day || ': ' || lines || ' lines are in ' || copies || ' files',
+  effective * (copies - 1), currency
+FROM repeated_days

@@ -5,8 +5,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from trainfare.engine.duckdb import DuckDB, step_text
-from trainfare.report import keys
+from trainfare.engine.duckdb import step_text
+from trainfare.report import groups, keys
 from trainfare.report.opened import Opened
 from trainfare.report.slice import Only, Slice
 
@@ -96,10 +96,11 @@ class Report:
 def report(opened: Opened, question: Question) -> Report:
     """Answer the question from the opened books."""
     engine = opened.engine
-    pseudo = {kind: _pseudo(engine, question, kind) for kind in ("idle", "unallocated", "outside")}
+    pseudo = {kind: _pseudo(opened, question, kind) for kind in ("idle", "unallocated", "outside")}
+    books = Slice(question.currency, question.scope)
     total, bill = (
-        engine.row(f"SELECT coalesce(sum({question.basis}), 0) FROM {table} WHERE {question.slice.money}")[0]
-        for table in ("shares", "bill_totals")
+        engine.row(f"SELECT coalesce(sum({question.basis}), 0) FROM {origin}")[0]
+        for origin in (groups.paid(opened, books, []), f"bill_totals WHERE {books.money}")
     )
     (overall,) = rows(opened, question, [])
     return Report(
@@ -118,10 +119,10 @@ def report(opened: Opened, question: Question) -> Report:
     )
 
 
-def _pseudo(engine: DuckDB, question: Question, kind: str) -> Pseudo:
-    found = engine.rows(
-        f"SELECT reason, sum({question.basis}) AS cost FROM {question.slice.shares} WHERE payer_kind = '{kind}' "
-        "GROUP BY reason ORDER BY abs(cost) DESC, reason"
+def _pseudo(opened: Opened, question: Question, kind: str) -> Pseudo:
+    found = opened.engine.rows(
+        f"SELECT s.reason, sum(s.{question.basis}) AS cost FROM {groups.paid(opened, question.slice, [])} WHERE s.payer_kind = '{kind}' "
+        "GROUP BY s.reason ORDER BY abs(cost) DESC, s.reason"
     )
     reasons = [(str(reason), cost) for reason, cost in found]
     return Pseudo(sum((cost for _, cost in reasons), Decimal(0)), reasons)
@@ -129,26 +130,20 @@ def _pseudo(engine: DuckDB, question: Question, kind: str) -> Pseudo:
 
 def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:
     """The cost of jobs, their hours and rates, per group of these keys; without keys one row for all."""
-    return [_row(record, by) for record in opened.engine.records(select(question, by))]
+    return [_row(record, by) for record in opened.engine.records(select(opened, question, by))]
 
 
-def select(question: Question, by: list[str]) -> str:
+def select(opened: Opened, question: Question, by: list[str]) -> str:
     """The SELECT behind `rows`: its groups are k0, k1 ..."""
-    holds = {index: sql for index, key in enumerate(by) if (sql := keys.of_hold(key))}
+    asked = groups.Groups(question.basis, question.slice, by)
     names = [f"k{index}" for index in range(len(by))]
-    held = [f"k{index}" for index in holds]
-    fragments = {
-        "basis": question.basis,
-        "shares": question.slice.shares,
-        "placements": question.slice.placements,
-        "share_keys": "".join(f", {keys.of_share(key)} AS k{index}" for index, key in enumerate(by)),
-        "hold_keys": "".join(f", {sql} AS k{index}" for index, sql in holds.items()),
+    held = asked.held
+    fragments = (asked.from_digest(opened) or asked.from_shares()) | {
         "names": "".join(f", {name}" for name in names),
         "held_names": "".join(f", {name}" for name in held),
         "same_group": " AND ".join(["true", *(f"c.{name} IS NOT DISTINCT FROM h.{name}" for name in held)]),
         "same_rate_group": " AND ".join(["true", *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in names)]),
         "either": "".join(f", coalesce(c.{n}, h.{n}) AS {n}" if n in held else f", c.{n} AS {n}" for n in names),
-        "spans": "days" if any(key in keys.OF_TIME for key in by) else "whole",
         "priced": PRICED[question.per],
         "order": ", ".join(_order(by, names)),
         "joined": "FULL" if len(held) == len(names) else "LEFT",

@@ -5,9 +5,10 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import quoted, step_text
-from trainfare.report import cost
+from trainfare.report import cost, keys
 from trainfare.report.cost import PACKAGE, Question
 from trainfare.report.opened import Opened
+from trainfare.report.slice import among
 from trainfare.tables import LABELS
 
 SORTS = (
@@ -39,6 +40,8 @@ class Page:
 
 def jobs(opened: Opened, question: Question, listing: Listing) -> Page:
     """The jobs that held or paid anything in what is asked about. Jobs that sort alike come by their id."""
+    if _in_digest(opened, question):
+        return _from_digest(opened, question, listing)
     part = quoted(f"%{listing.named.replace('%', '').lower()}%")
     order = f"{listing.sort} {'DESC' if listing.descending else 'ASC'} NULLS LAST, job"
     found = opened.engine.records(
@@ -46,7 +49,7 @@ def jobs(opened: Opened, question: Question, listing: Listing) -> Page:
             PACKAGE,
             "jobs",
             {
-                "cost": cost.select(question, ["job"]),
+                "cost": cost.select(opened, question, ["job"]),
                 "labels": ", ".join(f"max({name}) AS {name}" for name in LABELS),
                 "label_names": ", ".join(f"l.{name}" for name in LABELS),
                 "placements": question.slice.placements,
@@ -63,3 +66,61 @@ def jobs(opened: Opened, question: Question, listing: Listing) -> Page:
 
 def _without_sums(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in ("jobs", "jobs_cost")}
+
+
+def _in_digest(opened: Opened, question: Question) -> bool:
+    """Whether the digest of a book knows these jobs: all of its time, chosen by labels, state or name."""
+    is_whole = len(opened.books) == 1 and opened.has_only(question.days)
+    known = {*LABELS, "state", "job"}
+    return opened.by_digest and is_whole and all(key in known or key.startswith("label:") for key, _ in question.only)
+
+
+def _from_digest(opened: Opened, question: Question, listing: Listing) -> Page:
+    column = {
+        "job": "j.job_id",
+        "started": "j.starts",
+        "ended": "j.ends",
+        "wall_seconds": "j.wall",
+        "gpu_seconds": "j.gpu",
+    }
+    by_label = listing.sort in LABELS
+    sort = f"a.{listing.sort}" if by_label else column.get(listing.sort, f"j.{listing.sort}")
+    if listing.sort == "gpu_seconds":
+        sort = "CASE WHEN NOT j.gpu_unknown THEN j.gpu END"
+    order = f"{sort} {'DESC' if listing.descending else 'ASC'} NULLS LAST, j.job_id"
+    part = f"LIMIT {min(listing.limit, MOST)} OFFSET {listing.offset}"
+    listed = f"(SELECT j.*, {_priced(question)} FROM digest_jobs j) j WHERE {_chosen(question, listing)}"
+    count, paid = opened.engine.row(f"SELECT count(*), sum(j.cost) FROM {listed}")
+    found = opened.engine.records(
+        f"SELECT j.job_id AS job, j.state, j.attempts, j.preemptions, {', '.join(f'a.{name}' for name in LABELS)}, "
+        "make_timestamp(j.starts * 1000000) AS started, make_timestamp(j.ends * 1000000) AS ended, j.machines, "
+        "j.wall AS wall_seconds, CASE WHEN NOT j.gpu_unknown THEN j.gpu * 0.000001 END AS gpu_seconds, j.cost, j.rate "
+        f"FROM (SELECT j.* FROM {listed}{'' if by_label else f' ORDER BY {order} {part}'}) j "
+        'JOIN digest_sets a ON a.book = j.book AND a."set" = j."set" '
+        f"ORDER BY {order}{f' {part}' if by_label else ''}"
+    )
+    return Page(found, count, paid or Decimal(0))
+
+
+def _priced(question: Question) -> str:
+    if question.scope == "full":
+        return f"j.{question.basis} AS cost, j.{question.per}_rate_{question.basis} AS rate"
+    time = cost.PRICED[question.per].replace("h.", "j.")
+    return f"j.infra_{question.basis} AS cost, per_hour(j.infra_{question.basis}, {time}) AS rate"
+
+
+def _chosen(question: Question, listing: Listing) -> str:
+    told = [f"j.currency = {quoted(question.currency)}", "(j.wall IS NOT NULL OR j.cost IS NOT NULL)"]
+    for key, values in question.only:
+        if key in ("state", "job"):
+            told.append(among("j.state" if key == "state" else "j.job_id", values))
+        else:
+            told.append(_of_set(among(str(keys.of_hold(key)), values)))
+    if listing.named:
+        part = quoted(f"%{listing.named.replace('%', '').lower()}%")
+        told.append(f"(lower(j.job_id) LIKE {part} OR {_of_set(f'lower(a.owner) LIKE {part}')})")
+    return " AND ".join(told)
+
+
+def _of_set(where: str) -> str:
+    return f'j."set" IN (SELECT a."set" FROM digest_sets a WHERE {where})'

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import TrainfareError
@@ -16,6 +16,10 @@ class Opened:
 
     engine: DuckDB
     books: tuple[BookFiles, ...]
+    by_digest: bool = False
+    """Whether the engine has digests of these books in which each job has one set of labels."""
+    days: tuple[date, date] | None = None
+    """The first day of any money or time in the books, and the one after the last; known where there are digests."""
 
     @property
     def start(self) -> datetime:
@@ -29,6 +33,10 @@ class Opened:
     def complete_through(self) -> datetime | None:
         told = [book.complete_through for book in self.books if book.complete_through]
         return max(told) if told else None
+
+    def has_only(self, days: tuple[date, date] | None) -> bool:
+        """Whether all that the books have is within these days, as far as that is known."""
+        return days is None or (self.days is not None and days[0] <= self.days[0] and self.days[1] <= days[1])
 
     def currency(self, asked: str | None, usual: str | None = None) -> str:
         """The one currency to report in; with several on the bill it is the usual one, or the user has to choose."""

@@ -36,14 +36,14 @@ class Slice:
         where = [self._money("s.")]
         if self.days:
             where.append(f"s.day >= DATE '{self.days[0]}' AND s.day < DATE '{self.days[1]}'")
-        where += [_of_share(key, values) for key, values in self.only]
+        where += [of_share(key, values) for key, values in self.only]
         return f"(SELECT s.* FROM shares s{self._joins('s', keys.OF_CHARGE)} WHERE {' AND '.join(where)})"
 
     @property
     def placements(self) -> str:
         """A FROM item: what was held, cut to the days. Keys that only charges have do not touch it."""
         held = [(key, values) for key, values in self.only if keys.of_hold(key) and key != "payer"]
-        told = [_among(str(keys.of_hold(key)), values) for key, values in held]
+        told = [among(str(keys.of_hold(key)), values) for key, values in held]
         columns = "h.*"
         if self.days:
             first, last = (int(datetime(d.year, d.month, d.day, tzinfo=UTC).timestamp()) for d in self.days)
@@ -73,13 +73,14 @@ class Slice:
         return joins
 
 
-def _of_share(key: str, values: Sequence[str]) -> str:
+def of_share(key: str, values: Sequence[str]) -> str:
+    """SQL for a share that has one of these values of a key."""
     if key == "payer":
         return f"s.payer_kind IN ({', '.join(KINDS[value] for value in values)})"
-    return _among(keys.of_share(key), values)
+    return among(keys.of_share(key), values)
 
 
-def _among(sql: str, values: Sequence[str]) -> str:
+def among(sql: str, values: Sequence[str]) -> str:
     """SQL for having one of these values; `(none)` is having none."""
     told = [quoted(value) for value in values if value != NONE]
     parts = [f"CAST({sql} AS VARCHAR) IN ({', '.join(told)})"] if told else []

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from trainfare.report import keys
+from trainfare.report import groups, keys
 from trainfare.report.cost import Question
 from trainfare.report.opened import Opened
 from trainfare.report.slice import KINDS
@@ -17,7 +17,7 @@ def by_kind(opened: Opened, question: Question) -> dict[str, Decimal]:
     """What jobs, idle, unallocated and outside pay, and the total of it."""
     sums = BY_KIND.format(basis=question.basis)
     (found,) = opened.engine.records(
-        f"SELECT {sums}, coalesce(sum({question.basis}), 0) AS total FROM {question.slice.shares}"
+        f"SELECT {sums}, coalesce(sum({question.basis}), 0) AS total FROM {groups.paid(opened, question.slice, [])}"
     )
     return found
 
@@ -26,9 +26,7 @@ def by_day(opened: Opened, question: Question, key: str) -> list[dict[str, Any]]
     """Money per day and value of a key, in order of days. Days without money are not there."""
     who = {"payer": _kind()}.get(key) or keys.of_share(key)
     return opened.engine.records(
-        f"SELECT s.day, {who} AS {key}, sum(s.{question.basis}) AS cost FROM {question.slice.shares} s "
-        "LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
-        "LEFT JOIN machines m ON m.resource_id = s.resource_id "
+        f"SELECT s.day, {who} AS {key}, sum(s.{question.basis}) AS cost FROM {groups.paid(opened, question.slice, [key])} "
         f"GROUP BY ALL HAVING cost <> 0 ORDER BY s.day, {key}"
     )
 

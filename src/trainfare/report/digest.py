@@ -1,0 +1,132 @@
+"""A digest of a book: small tables made once from a version, so that a question need not read every share again.
+
+What a digest says is what the book says, digit for digit; it is only quicker to read. Losing one loses nothing.
+"""
+
+import secrets
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import date
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB, quoted, step_text
+from trainfare.report.opened import open_books
+from trainfare.report.sight import of_attempt, of_label_payer
+from trainfare.store.records import BookFiles
+from trainfare.tables import BASES, LABELS, NOT_INFRASTRUCTURE
+
+PACKAGE = "trainfare.report"
+TABLES = (
+    "digest_sets",
+    "digest_attempts",
+    "digest_costs",
+    "digest_job_costs",
+    "digest_hours",
+    "digest_jobs",
+)
+"""In the order they are made."""
+LABEL_COLUMNS = (*LABELS, "labels")
+
+
+def path_of(folder: Path, book: BookFiles) -> Path:
+    """Where the digest of a book is, or will be. The name tells the files and the steps it was made from, so it is never stale."""
+    made_from = [*sorted(path.name for path in book.files.values()), *_steps()]
+    told = sha256("|".join(made_from).encode()).hexdigest()[:16]
+    return folder / f"{book.month}-v{book.version}-{told}.duckdb"
+
+
+def write(book: BookFiles, path: Path, memory_limit: str | None = None) -> None:
+    """Make the digest of a book under this name, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
+    try:
+        with closing(DuckDB(spill=path.parent / ".spill", memory_limit=memory_limit)) as engine:
+            open_books(engine, [book])
+            make(engine)
+            engine.run(f"ATTACH {quoted(draft)} AS digest")
+            for name in TABLES:
+                engine.run(f"CREATE TABLE digest.{name} AS SELECT * FROM {name}")
+            engine.run("DETACH digest")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def make(engine: DuckDB) -> None:
+    """Make the tables of a digest in an engine, from what can be seen of the books that are open in it."""
+    for name in TABLES:
+        engine.step(PACKAGE, name, name, _fragments())
+
+
+def make_here(engine: DuckDB) -> None:
+    """Make a digest in the engine that asks, of exactly what can be seen there. Slow for a large book, and right for any."""
+    make(engine)
+    for name in TABLES:
+        engine.run(f"ALTER TABLE {name} ADD COLUMN book INTEGER DEFAULT 0")
+
+
+def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -> None:
+    """Make the digests that are attached under these names readable, with only what may be seen of them.
+
+    A job is seen whole or not at all, so this is for books whose jobs each have one set of labels.
+    """
+    for name in TABLES:
+        selects = [f'SELECT {number} AS book, * FROM "{alias}".{name}' for number, alias in enumerate(aliases)]
+        engine.view(f"every_{name}" if sees is not None else name, " UNION ALL ".join(selects))
+    if sees is None:
+        return
+    seen = 'EXISTS (SELECT 1 FROM digest_sets a WHERE a.book = x.book AND a."set" = x."set")'
+    job = "EXISTS (SELECT 1 FROM digest_jobs j WHERE j.book = x.book AND j.job = x.job)"
+    wheres = {
+        "digest_sets": of_attempt(sees, "x"),
+        "digest_attempts": seen,
+        "digest_jobs": seen,
+        "digest_costs": f"{of_label_payer(sees, 'x')} OR {seen}",
+        "digest_job_costs": job,
+        "digest_hours": job,
+    }
+    for name, where in wheres.items():
+        engine.view(name, f"SELECT x.* FROM every_{name} x WHERE {where}")
+
+
+def is_uniform(engine: DuckDB, alias: str) -> bool:
+    """Whether each job of an attached digest has one set of labels, whatever attempt it is about."""
+    several = f'SELECT job FROM "{alias}".digest_attempts GROUP BY job HAVING min("set") <> max("set")'
+    return not engine.rows(f"{several} LIMIT 1")
+
+
+def days(engine: DuckDB, alias: str) -> tuple[date, date] | None:
+    """The first day that an attached digest has money or time of, and the one after the last; None if it has none."""
+    first, last = engine.row(
+        f'SELECT min(day), max(day) + 1 FROM (SELECT day FROM "{alias}".digest_costs UNION ALL SELECT day FROM "{alias}".digest_hours)'
+    )
+    return (first, last) if first else None
+
+
+@cache
+def _steps() -> tuple[str, ...]:
+    return tuple(step_text(PACKAGE, name, _fragments()) for name in TABLES)
+
+
+def _fragments() -> dict[str, str]:
+    kept = ", ".join(quoted(name) for name in NOT_INFRASTRUCTURE)
+    spent = {
+        "wall": "t.billed_wall * CAST(1000000 AS HUGEINT)",
+        "gpu": "CASE WHEN NOT t.gpu_unknown THEN t.billed_gpu END",
+    }
+    return {
+        "labels": ", ".join(LABEL_COLUMNS),
+        "same_labels": " AND ".join(f"s.{name} IS NOT DISTINCT FROM a.{name}" for name in LABEL_COLUMNS),
+        "sums": ", ".join(f"sum({basis}) AS {basis}" for basis in BASES),
+        "infra_sums": ", ".join(f"sum({basis}) FILTER (category NOT IN ({kept})) AS infra_{basis}" for basis in BASES),
+        "costs": ", ".join(
+            f"CAST(c.{part}{basis} AS DECIMAL(38,12)) AS {part}{basis}" for part in ("", "infra_") for basis in BASES
+        ),
+        "rates": ", ".join(
+            f"per_hour(CAST(c.{basis} AS DECIMAL(38,12)), {time}) AS {per}_rate_{basis}"
+            for per, time in spent.items()
+            for basis in BASES
+        ),
+    }

@@ -1,0 +1,8 @@
+-- In: attempts, digest_sets. Out: the job's number and the label set of each attempt.
+WITH numbered AS (
+  SELECT job_id, CAST(row_number() OVER (ORDER BY job_id) AS INTEGER) AS job FROM (SELECT DISTINCT job_id FROM attempts)
+)
+SELECT a.job_id, a.attempt, n.job, s."set", a.state
+FROM attempts a
+JOIN numbered n ON n.job_id = a.job_id
+JOIN digest_sets s ON {{same_labels}}

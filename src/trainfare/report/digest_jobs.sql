@@ -1,0 +1,28 @@
+-- In: digest_attempts, digest_job_costs, digest_hours, book_placements, bill_totals. Out: one row per job and currency of the bill: labels, times, hours, costs and rates,
+-- dearest first.
+WITH named AS (
+  SELECT job, any_value(job_id) AS job_id, min("set") AS "set", CAST(count(*) AS INTEGER) AS attempts, arg_max(state, attempt) AS state,
+    CAST(count(*) FILTER (state = 'preempted') AS INTEGER) AS preemptions
+  FROM digest_attempts GROUP BY job
+),
+held AS (
+  SELECT a.job, min(p.starts) AS starts, max(p.ends) AS ends, bool_or(p.running) AS running, CAST(count(DISTINCT p.machine_id) AS INTEGER) AS machines
+  FROM book_placements p JOIN digest_attempts a ON a.job_id = p.job_id AND a.attempt = p.attempt
+  GROUP BY a.job
+),
+hours AS (
+  SELECT job, CAST(sum(wall) AS BIGINT) AS wall, CAST(sum(billed_wall) AS BIGINT) AS billed_wall, CAST(sum(gpu) AS HUGEINT) AS gpu,
+    CAST(sum(billed_gpu) AS HUGEINT) AS billed_gpu, bool_or(gpu_unknown) AS gpu_unknown
+  FROM digest_hours GROUP BY job
+),
+costs AS (
+  SELECT job, currency, {{sums}}, {{infra_sums}} FROM digest_job_costs GROUP BY job, currency
+)
+SELECT n.job, n.job_id, n."set", n.attempts, n.state, n.preemptions, h.starts, h.ends, h.running, h.machines,
+  t.wall, t.billed_wall, t.gpu, t.billed_gpu, t.gpu_unknown, b.currency, {{costs}}, {{rates}}
+FROM named n
+CROSS JOIN (SELECT DISTINCT currency FROM bill_totals) b
+LEFT JOIN held h ON h.job = n.job
+LEFT JOIN hours t ON t.job = n.job
+LEFT JOIN costs c ON c.job = n.job AND c.currency = b.currency
+ORDER BY c.effective DESC NULLS LAST, n.job

@@ -1,0 +1,105 @@
+"""What payers pay and jobs hold per group, as queries: from the shares themselves, or from a digest where it knows enough."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from trainfare.engine.duckdb import quoted, step_text
+from trainfare.report import keys
+from trainfare.report.opened import Opened
+from trainfare.report.slice import Slice, among, of_share
+from trainfare.tables import LABELS
+
+PACKAGE = "trainfare.report"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The keys of a report in SQL, over shares s, placements h, attempts a and machines m, and the money it sums."""
+
+    basis: str
+    slice: Slice
+    by: Sequence[str]
+
+    @property
+    def held(self) -> list[str]:
+        """The names of the groups that hours have, too."""
+        return [f"k{index}" for index, key in enumerate(self.by) if keys.of_hold(key)]
+
+    @property
+    def fragments(self) -> dict[str, str]:
+        holds = ((index, keys.of_hold(key)) for index, key in enumerate(self.by))
+        return {
+            "basis": self.basis,
+            "share_keys": "".join(f", {keys.of_share(key)} AS k{index}" for index, key in enumerate(self.by)),
+            "hold_keys": "".join(f", {sql} AS k{index}" for index, sql in holds if sql),
+            "held_names": "".join(f", {name}" for name in self.held),
+        }
+
+    def from_shares(self) -> dict[str, str]:
+        """The three queries that a report is made of, over the shares and placements themselves."""
+        told = self.fragments | {
+            "shares": self.slice.shares,
+            "placements": self.slice.placements,
+            "spans": "days" if any(key in keys.OF_TIME for key in self.by) else "whole",
+        }
+        return {
+            "group_costs": step_text(PACKAGE, "group_costs", told | {"kinds": "'attempt', 'label'", "job": ""}),
+            "job_costs": step_text(PACKAGE, "group_costs", told | {"kinds": "'attempt'", "job": ", s.job_id AS job"}),
+            "job_hours": step_text(PACKAGE, "group_hours", told),
+        }
+
+    def from_digest(self, opened: Opened) -> dict[str, str] | None:
+        """The same three over a digest; None if it does not know enough: it has no machines and no single attempts, and
+        what a single job pays it has by day and category, not by rule, source or account.
+        """
+        known = {*LABELS, *keys.OF_TIME, "category"}
+        asked = {*self.by, *(key for key, _ in self.slice.only)}
+        if not opened.by_digest or any(key not in known and not key.startswith("label:") for key in asked):
+            return None
+        is_whole = opened.has_only(self.slice.days)
+        told = self.fragments | {
+            "where": self.slice.money + _days(self.slice, "day"),
+            "only_shares": " AND ".join(["true", *(of_share(key, values) for key, values in self.slice.only)]),
+            "only_holds": _only(self.slice, keys.of_hold) + ("" if is_whole else _days(self.slice, "h.day")),
+            "currency": quoted(self.slice.currency),
+            "job": "j.job" if len(opened.books) == 1 else "j.job_id",
+            "kinds": "'attempt', 'label'",
+            "cost": f"infra_{self.basis}" if self.slice.scope == "infra" else self.basis,
+        }
+        costs = step_text(PACKAGE, "digest_group_costs", told)
+        if not is_whole or asked & {*keys.OF_TIME, "category"}:
+            job_costs = step_text(PACKAGE, "digest_group_job_costs", told)
+            return {
+                "group_costs": costs,
+                "job_costs": job_costs,
+                "job_hours": step_text(PACKAGE, "digest_group_hours", told),
+            }
+        jobs = step_text(PACKAGE, "digest_group_jobs", told)
+        return {
+            "group_costs": costs,
+            "job_costs": f"SELECT * FROM ({jobs}) WHERE cost IS NOT NULL",
+            "job_hours": f"SELECT * FROM ({jobs}) WHERE wall IS NOT NULL",
+        }
+
+
+def paid(opened: Opened, slice_: Slice, asked: Sequence[str]) -> str:
+    """A FROM item with the money asked about in s and the labels of its job in a, and its machine in m if a key needs that."""
+    known = {*LABELS, *keys.OF_TIME, *keys.OF_CHARGE, "payer"}
+    every = {*asked, *(key for key, _ in slice_.only)}
+    if opened.by_digest and all(key in known or key.startswith("label:") for key in every):
+        joined = 'digest_costs s LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"'
+        where = [slice_.money, *(of_share(key, values) for key, values in slice_.only)]
+        chosen = f"SELECT s.* FROM {joined} WHERE {' AND '.join(where)}{_days(slice_, 's.day')}"
+        return f'({chosen}) s LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"'
+    return (
+        f"{slice_.shares} s LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
+        "LEFT JOIN machines m ON m.resource_id = s.resource_id"
+    )
+
+
+def _days(slice_: Slice, day: str) -> str:
+    return f" AND {day} >= DATE '{slice_.days[0]}' AND {day} < DATE '{slice_.days[1]}'" if slice_.days else ""
+
+
+def _only(slice_: Slice, of: Callable[[str], str | None]) -> str:
+    return " AND ".join(["true", *(among(sql, values) for key, values in slice_.only if (sql := of(key)))])

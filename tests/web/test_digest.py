@@ -1,0 +1,93 @@
+"""A digest says what the book says, digit for digit, for whoever looks."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from workspace.folder import Workspace
+
+from trainfare.config import load
+from trainfare.report import cost, jobs, trend
+from trainfare.report.cost import Question
+from trainfare.report.jobs import Listing
+from trainfare.web.books import Shelf
+from trainfare.web.viewer import Viewer
+
+QUESTIONS = [
+    Question([]),
+    Question(["team"], per="gpu"),
+    Question(["team", "day"], days=(date(2026, 10, 3), date(2026, 10, 9))),
+    Question(["month", "category"], basis="billed"),
+    Question(["source", "rule"]),
+    Question(["category"], scope="infra", only=(("team", ("nlp", "(none)")),)),
+    Question(["owner"], scope="infra", days=(date(2026, 1, 1), date(2027, 1, 1))),
+    Question(["team"], only=(("category", ("storage",)),)),
+    Question(["team"], only=(("state", ("completed",)),)),
+]
+
+
+@pytest.fixture(scope="module")
+def shelf(company: Workspace) -> Iterator[Shelf]:
+    store = company.open()
+    made = Shelf(store, load(company.folder / "trainfare.toml"))
+    yield made
+    made.close()
+    store.catalog.dispose()
+
+
+@pytest.mark.parametrize("sees", [None, ("team:nlp",), ("team:nobody",)])
+@pytest.mark.parametrize("months", [1, 2])
+def test_a_digest_says_what_the_book_says(shelf: Shelf, sees: tuple[str, ...] | None, months: int) -> None:
+    with shelf.opened(Viewer("somebody", "team", sees), shelf.current()[:months]) as opened:
+        assert opened.by_digest
+        from_shares = replace(opened, by_digest=False)
+        for question in QUESTIONS:
+            assert cost.report(opened, question) == cost.report(from_shares, question)
+            assert trend.by_kind(opened, question) == trend.by_kind(from_shares, question)
+            assert trend.by_day(opened, question, "team") == trend.by_day(from_shares, question, "team")
+        for sort in jobs.SORTS:
+            listing = Listing(sort=sort, limit=5, named="" if sort == "cost" else "g")
+            assert jobs.jobs(opened, QUESTIONS[1], listing) == jobs.jobs(from_shares, QUESTIONS[1], listing)
+
+
+def test_a_job_of_two_teams_is_not_answered_from_a_digest(company: Workspace, tmp_path: Path) -> None:
+    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    moved = made.folder / "jobs" / "2026-10.csv"
+    lines = moved.read_text(encoding="utf-8").splitlines()
+    first = next(line for line in lines if line.startswith("gpu-1-0-"))
+    cells = first.split(",")
+    cells[1], cells[7] = "2", "vision" if cells[7] != "vision" else "nlp"
+    cells[3:5] = ["2026-10-31T20:00:00Z", "2026-10-31T21:00:00Z"]
+    moved.write_text("\n".join([*lines, ",".join(cells)]) + "\n", encoding="utf-8")
+    made.build()
+    with made.open() as store:
+        shelf = Shelf(store, load(made.folder / "trainfare.toml"))
+        for sees in (None, (f"team:{cells[7]}",)):
+            with shelf.opened(Viewer("somebody", "team", sees), shelf.current()[:1]) as opened:
+                assert not opened.by_digest
+                rows = cost.rows(opened, Question(["team"]), ["team"])
+                assert {row.group["team"] for row in rows} == (
+                    {"nlp", "speech", "vision"} if sees is None else {cells[7]}
+                )
+        shelf.close()
+
+
+def test_a_new_version_is_seen_at_once_and_an_old_one_stays_readable(company: Workspace, tmp_path: Path) -> None:
+    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    viewer = Viewer("somebody", "viewer")
+    with made.open() as store:
+        shelf = Shelf(store, load(made.folder / "trainfare.toml"))
+        before = shelf.current()
+        with shelf.opened(viewer, before) as opened:
+            told = cost.report(opened, Question(["team"]))
+            bill = made.folder / "bills" / "2026-10.csv"
+            bill.write_text(bill.read_text(encoding="utf-8").replace("1170.912345678901", "1171.912345678901", 1))
+            made.build()
+            assert cost.report(opened, Question(["team"])) == told
+        assert [book.version for book in shelf.current()] == [2, 1]
+        with shelf.opened(viewer, shelf.current()) as opened:
+            assert cost.report(opened, Question(["team"])).total == told.total + 1
+        shelf.close()

@@ -251,7 +251,7 @@ def _build_month(
         inputs_sha256=fingerprint,
         complete_through=through,
         files={name: store.lake.relative(path) for name, path in files.items()},
-        rows={name: engine.row(f'SELECT count(*) FROM "{name}"')[0] for name in book.TABLES},
+        rows={name: engine.row(f'SELECT count(*) FROM "{table}"')[0] for name, table in book.TABLES.items()},
         totals=_totals(engine),
         deliveries=tuple(file.number for file in inputs.delivered),
     )
@@ -277,7 +277,7 @@ def _write_book(
     progress(f"writing {month}")
     for name, path in files.items():
         if name != "shares":
-            engine.write_parquet(f'SELECT * FROM "{name}"', path)
+            engine.write_parquet(f'SELECT * FROM "{book.TABLES[name]}"', path)
     return through
 
 
@@ -304,7 +304,10 @@ def _totals(engine: Engine) -> tuple[Total, ...]:
             (r["source"], r["currency"]): r
             for r in engine.records(f"SELECT source, currency, {sums} FROM {table} GROUP BY ALL")
         }
-        for table in ("bill_totals", "shares")
+        for table in (
+            "bill_totals",
+            "(SELECT w.source, w.currency, s.* FROM kept_shares s JOIN ways w ON w.way = s.way)",
+        )
     ]
     return tuple(
         Total(source, currency, basis, charged[basis], sides[1][source, currency][basis])

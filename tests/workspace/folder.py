@@ -13,6 +13,7 @@ from trainfare import config
 from trainfare.cli import main
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.period import Month
+from trainfare.report.opened import select_of
 from trainfare.store import Book, Store
 from trainfare.tables import BASES
 
@@ -93,9 +94,10 @@ class Workspace:
 
     def digits(self, month: Month, version: int | None = None) -> Digits:
         """Everything a book says, as text, in an order that does not depend on how it was written."""
-        book = self.book(month, version)
+        with self.open() as store:
+            files = store.files(self.book(month, version))
         with contextlib.closing(DuckDB()) as engine:
-            return {name: _rows(engine, self.folder / "lake" / path) for name, path in book.files.items()}
+            return {name: _rows(engine, select_of(files, name)) for name in files.files}
 
     def listing(self) -> dict[str, int]:
         """Every file below the lake, and when it was last changed."""
@@ -113,13 +115,15 @@ class Workspace:
         """
         with self.open() as store:
             newest = [store.catalog.latest(month) for month in store.catalog.months()]
-            books = [(book, store.files(book).files) for book in (newest if latest else store.catalog.books()) if book]
+            books = [(book, store.files(book)) for book in (newest if latest else store.catalog.books()) if book]
         assert books
         with contextlib.closing(DuckDB()) as engine:
             for book, files in books:
-                counted = {name: engine.row(f"SELECT count(*) FROM {_read(path)}")[0] for name, path in files.items()}
+                counted = {
+                    name: engine.row(f"SELECT count(*) FROM {_read(path)}")[0] for name, path in files.files.items()
+                }
                 assert counted == book.rows
-                assert _sums(engine, files["shares"]) == {_key(t): t.charges for t in book.totals}
+                assert _sums(engine, select_of(files, "shares")) == {_key(t): t.charges for t in book.totals}
                 assert all(total.shares == total.charges for total in book.totals)
 
 
@@ -131,13 +135,13 @@ def _key(total: Any) -> tuple[str, str, str]:
     return total.source, total.currency, total.basis
 
 
-def _sums(engine: DuckDB, shares: Path) -> dict[tuple[str, str, str], Decimal]:
+def _sums(engine: DuckDB, shares: str) -> dict[tuple[str, str, str], Decimal]:
     sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
-    found = engine.records(f"SELECT source, currency, {sums} FROM {_read(shares)} GROUP BY ALL")
+    found = engine.records(f"SELECT source, currency, {sums} FROM ({shares}) GROUP BY ALL")
     return {(row["source"], row["currency"], basis): row[basis] for row in found for basis in BASES}
 
 
-def _rows(engine: DuckDB, path: Path) -> list[tuple[str, ...]]:
-    names = engine.columns(_read(path))
+def _rows(engine: DuckDB, select: str) -> list[tuple[str, ...]]:
+    names = engine.columns(f"({select})")
     texts = ", ".join(f'CAST("{name}" AS VARCHAR)' for name in names)
-    return [tuple(names), *engine.rows(f"SELECT {texts} FROM {_read(path)} ORDER BY ALL")]
+    return [tuple(names), *engine.rows(f"SELECT {texts} FROM ({select}) ORDER BY ALL")]

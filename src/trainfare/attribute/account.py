@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from trainfare import scope
+from trainfare import keyed, scope
 from trainfare.attribute import rules
 from trainfare.attribute.weighing import IDLE, PACKAGE, Weighing, weigh_all
 from trainfare.config import Config, Rule
@@ -33,7 +33,7 @@ _TO = {"__idle__": IDLE, "__unallocated__": UNALLOCATED, "__outside__": OUTSIDE}
 
 
 def run(engine: Engine, config: Config, month: Month) -> None:
-    """Make `shares` of the month from the facts, as a view on the parts they consist of."""
+    """Make `kept_shares` of the month from the facts, as a view on the parts they consist of, and `shares`, the same with names."""
     weigh_all(engine, route(engine, config, month), month)
     _share(engine)
     _settle(engine, config)
@@ -41,8 +41,8 @@ def run(engine: Engine, config: Config, month: Month) -> None:
 
 def keep(engine: Engine, month: Month, path: Path) -> None:
     """Write the shares to `path` and audit what was written: they add up to the charges or nothing comes of it."""
-    engine.write_parquet("SELECT * FROM shares", path)
-    engine.view("shares", f"SELECT * FROM {parquet(path)}")
+    engine.write_parquet("SELECT * FROM kept_shares", path)
+    engine.view("kept_shares", f"SELECT * FROM {parquet(path)}")
     require_balance(engine, month)
 
 
@@ -182,7 +182,7 @@ def _default_payer(rule: Rule) -> int:
 
 
 def _settle(engine: Engine, config: Config) -> None:
-    """Name the payers, divide what goes in fixed parts and by spend, and make `shares`."""
+    """Name the payers, divide what goes in fixed parts and by spend, and make the shares."""
     tags = " ".join(
         f"WHEN p.among = {quoted(f'tag:{key}')} THEN {scope.of_placement(f'tag:{key}')} = p.scope"
         for key in sorted({r.among.removeprefix("tag:") for r in config.rule if r.among.startswith("tag:")})
@@ -192,7 +192,9 @@ def _settle(engine: Engine, config: Config) -> None:
     given = CODES | {"tags": tags, "scale": str(_spend_scale(engine))}
     for step in ("spend_weights", "spend_parts"):
         engine.step(PACKAGE, step, step, given)
-    engine.view("shares", step_text(PACKAGE, "shares"))
+    engine.step(PACKAGE, "ways", "ways")
+    engine.view("kept_shares", step_text(PACKAGE, "shares"))
+    engine.view("shares", keyed.shares("kept_shares", "ways", "payers", "attempts", "machines"))
 
 
 def _spend_scale(engine: Engine) -> int:

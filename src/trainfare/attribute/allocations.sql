@@ -1,4 +1,4 @@
--- In: line_parts, keyed_charges, keyed_kinds, slots, special_payers, payers, fixed_parts, spend_pots, spend_weights, channels. Out: each bill line with each payer's part of it and
+-- In: line_parts, keyed_charges, keyed_kinds, slots, special_payers, payers, attempts, fixed_parts, spend_pots, spend_weights, channels. Out: each bill line with each payer's part of it and
 -- the ratio of the part (in 10^-12, adding up to one for each line). Lines of one pot by spend or in fixed parts are added up one after the other, as pots of other rules are.
 WITH direct AS (
   SELECT p.delivery, p.line, p.channel, p.category, coalesce(x.payer_key, CAST(p.piece // 65536 AS INTEGER)) AS payer_key, ch.machine, p.piece % 65536 AS day,
@@ -61,7 +61,7 @@ every AS (
     CASE WHEN place > 1 THEN contracted_part ELSE contracted - sum(contracted_part) OVER (PARTITION BY delivery, line) END
   FROM grown
 )
-SELECT e.delivery, e.line, y.payer_kind, y.payer, y.job_id, y.attempt, y.reason, m.machine_id, DATE '1970-01-01' + CAST(e.day AS INTEGER) AS day,
+SELECT e.delivery, e.line, coalesce(y.payer_kind, 'attempt') AS payer_kind, coalesce(y.payer, a.job_id || '#' || a.attempt) AS payer, a.job_id, a.attempt, y.reason, m.machine_id, DATE '1970-01-01' + CAST(e.day AS INTEGER) AS day,
   g.category, r.name AS rule, r.among, coalesce(nullif(r."by", ''), 'gpu_seconds') AS weighed_by, e.weight, e.whole,
   CASE WHEN row_number() OVER line_ > 1 THEN whole_part(CAST(1000000000000 AS HUGEINT), e.weight, e.whole)
     ELSE 1000000000000 - (sum(whole_part(CAST(1000000000000 AS HUGEINT), e.weight, e.whole)) OVER (PARTITION BY e.delivery, e.line)
@@ -72,6 +72,7 @@ FROM every e
 JOIN channels ch ON ch.channel = e.channel
 JOIN categories g ON g.number = e.category
 JOIN rules_in_force r ON r.rule = ch.rule
-JOIN payers y ON y.payer_key = e.payer_key
+LEFT JOIN payers y ON y.payer_key = e.payer_key
+LEFT JOIN attempts a ON a.attempt_key = e.payer_key
 LEFT JOIN machines m ON m.machine = e.machine
 WINDOW line_ AS (PARTITION BY e.delivery, e.line ORDER BY e.weight DESC, e.payer_key, e.machine, e.day)

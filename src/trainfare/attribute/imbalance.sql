@@ -1,11 +1,15 @@
--- In: charge_kinds, shares. Out: rows that must not exist: a source and currency whose shares do not add up to its charges, digit for digit.
+-- In: charge_kinds, kept_shares, ways. Out: rows that must not exist: a source and currency whose shares do not add up to its charges, digit for digit.
 WITH charged AS (
   SELECT source, currency, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list, sum(contracted) AS contracted
   FROM charge_kinds WHERE month = {{month}} GROUP BY source, currency
 ),
 shared AS (
-  SELECT source, currency, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list, sum(contracted) AS contracted
-  FROM shares GROUP BY source, currency
+  SELECT w.source, w.currency, sum(s.effective) AS effective, sum(s.billed) AS billed, sum(s.list) AS list, sum(s.contracted) AS contracted
+  FROM (
+    SELECT way, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list, sum(contracted) AS contracted FROM kept_shares GROUP BY way
+  ) s
+  LEFT JOIN ways w ON w.way = s.way
+  GROUP BY w.source, w.currency
 )
 SELECT coalesce(c.source, s.source) AS source, coalesce(c.currency, s.currency) AS currency,
   c.effective, s.effective AS shared_effective, c.billed, s.billed AS shared_billed,

@@ -2,24 +2,27 @@
 
 from datetime import UTC, datetime
 
-from trainfare import scope
+from trainfare import keyed, scope
 from trainfare.engine.protocol import Engine
 from trainfare.metrics import failures, findings
 from trainfare.period import Month
 
 PACKAGE = "trainfare.metrics"
-TABLES = (
-    "shares",
-    "book_attempts",
-    "book_placements",
-    "book_machines",
-    "bill_totals",
-    "findings",
-    "failures",
-    "failure_rows",
-    "rules_in_force",
-    "settings",
-)
+TABLES = {
+    "shares": "kept_shares",
+    "ways": "ways",
+    "payers": "payers",
+    "book_attempts": "book_attempts",
+    "book_placements": "kept_placements",
+    "book_machines": "book_machines",
+    "bill_totals": "bill_totals",
+    "findings": "findings",
+    "failures": "failures",
+    "failure_rows": "failure_rows",
+    "rules_in_force": "rules_in_force",
+    "settings": "settings",
+}
+"""The files of a book, and what each is written from."""
 
 
 def run(engine: Engine, month: Month) -> datetime | None:
@@ -29,14 +32,15 @@ def run(engine: Engine, month: Month) -> datetime | None:
     engine.step(PACKAGE, "covered", "covered", {"coverage": _coverage(engine)})
     engine.step(
         PACKAGE,
-        "book_placements",
-        "book_placements",
+        "kept_placements",
+        "kept_placements",
         {
             "complete_through": str(second),
             "month_start": str(int(month.start.timestamp())),
             "month_end": str(int(month.end.timestamp())),
         },
     )
+    engine.view("book_placements", keyed.placements("kept_placements", "attempts", "machines"))
     for step in ("book_attempts", "book_machines", "bill_totals"):
         engine.step(PACKAGE, step, step)
     findings.run(engine, second)

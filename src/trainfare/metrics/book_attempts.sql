@@ -1,5 +1,4 @@
--- In: attempts, book_placements, shares. Out: the attempts that held or paid something in the month.
-SELECT a.* EXCLUDE (attempt_key)
+-- In: attempts, kept_placements, kept_shares. Out: the attempts that held or paid something in the month.
+SELECT a.*
 FROM attempts a
-WHERE EXISTS (SELECT 1 FROM book_placements p WHERE p.job_id = a.job_id AND p.attempt = a.attempt)
-  OR EXISTS (SELECT 1 FROM shares s WHERE s.job_id = a.job_id AND s.attempt = a.attempt)
+WHERE a.attempt_key IN (SELECT attempt_key FROM kept_placements) OR a.attempt_key IN (SELECT payer_key FROM kept_shares)

@@ -3,12 +3,13 @@
 from typing import Any
 
 from trainfare.engine.duckdb import DuckDB, parquet
+from trainfare.report.opened import select_of
 from trainfare.store.records import BookFiles
 
 
 def difference(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> list[dict[str, Any]]:
     """The payers, rules and reasons whose money differs, largest change first. Adds up to the change of the total."""
-    sides = [f"SELECT *, {sign} AS side FROM {parquet(book.files['shares'])}" for book, sign in ((old, 0), (new, 1))]
+    sides = [f"SELECT *, {sign} AS side FROM ({select_of(book, 'shares')})" for book, sign in ((old, 0), (new, 1))]
     return engine.records(
         "SELECT payer, rule, reason, currency, "
         f"coalesce(sum({basis}) FILTER (side = 0), 0) AS before, coalesce(sum({basis}) FILTER (side = 1), 0) AS after, "

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from trainfare import keyed
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import TrainfareError
 from trainfare.store.records import BookFiles
@@ -54,11 +55,22 @@ class Opened:
         return asked or (found[0] if found else "USD")
 
 
+def select_of(book: BookFiles, name: str) -> str:
+    """A SELECT of one table of one book, with names instead of the numbers that are kept."""
+    kept = {file: parquet(path) for file, path in book.files.items()}
+    if name == "shares":
+        return keyed.shares(kept[name], kept["ways"], kept["payers"], kept["book_attempts"], kept["book_machines"])
+    if name == "book_placements":
+        return keyed.placements(kept[name], kept["book_attempts"], kept["book_machines"])
+    number = {"book_attempts": " EXCLUDE (attempt_key)", "book_machines": " EXCLUDE (machine)"}.get(name, "")
+    return f"SELECT *{number} FROM {kept[name]}"
+
+
 def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
     """Make the tables of these books readable in `engine`."""
     ordered = tuple(sorted(books, key=lambda book: book.month))
     for name in ordered[0].files:
-        engine.view(name, f"SELECT * FROM {parquet(*(book.files[name] for book in ordered))}")
+        engine.view(name, " UNION ALL ".join(select_of(book, name) for book in ordered))
     labels = ", ".join(f"max({name}) AS {name}" for name in ("state", *LABELS, "labels"))
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"
     engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")

@@ -1,4 +1,4 @@
--- In: holdings, attempts, placements, machines, covered. Out: what was held in the month and how much of it the bill covers. A job that still runs counts up
+-- In: holdings, placements, machines, covered. Out: what was held in the month and how much of it the bill covers. A job that still runs counts up
 -- to where the bill is complete.
 WITH told AS (
   SELECT *, greatest(starts, {{month_start}}) AS in_month,
@@ -9,12 +9,11 @@ WITH told AS (
 placed AS (
   SELECT holding, min(machine) AS machine FROM placements GROUP BY holding
 )
-SELECT a.job_id, a.attempt, coalesce(m.machine_id, t.machine_id) AS machine_id, m.resource_id, t.in_month AS starts, t.out_of_month AS ends, t.running,
+SELECT t.attempt_key, p.machine, CASE WHEN p.machine IS NULL THEN t.machine_id END AS unknown_machine, t.in_month AS starts, t.out_of_month AS ends, t.running,
   coalesce(t.gpu_micros, m.gpu_micros) AS gpu_micros,
   CASE WHEN c.first_second IS NOT NULL THEN greatest(t.in_month, c.first_second) END AS billed_starts,
   CASE WHEN c.last_second IS NOT NULL THEN least(t.out_of_month, c.last_second) END AS billed_ends
 FROM told t
-JOIN attempts a ON a.attempt_key = t.attempt_key
 LEFT JOIN placed p ON p.holding = t.holding
 LEFT JOIN machines m ON m.machine = p.machine
 LEFT JOIN covered c ON c.holding = t.holding

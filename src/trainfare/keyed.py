@@ -1,0 +1,27 @@
+"""Books keep numbers instead of names, each name once in a table beside; here the names are put back.
+
+A month has millions of shares and only thousands of machines, rules and accounts: numbers take a fifth of the time to write.
+"""
+
+
+def shares(kept: str, ways: str, payers: str, attempts: str, machines: str) -> str:
+    """A SELECT of the shares as tables.SHARES says, from the FROM items of what a book keeps."""
+    return f"""
+SELECT coalesce(p.payer_kind, 'attempt') AS payer_kind, coalesce(p.payer, a.job_id || '#' || a.attempt) AS payer,
+  a.job_id, a.attempt, m.machine_id, m.resource_id, DATE '1970-01-01' + s.day AS day, w.category, w.rule, p.reason,
+  w.source, w.account, w.currency, s.effective, s.billed, s.list, s.contracted
+FROM {kept} s
+JOIN {ways} w ON w.way = s.way
+LEFT JOIN {payers} p ON p.payer_key = s.payer_key
+LEFT JOIN {attempts} a ON a.attempt_key = s.payer_key
+LEFT JOIN {machines} m ON m.machine = s.machine"""
+
+
+def placements(kept: str, attempts: str, machines: str) -> str:
+    """A SELECT of what was held in the month, with its names. A machine that is not on record keeps the name the job log gave it."""
+    return f"""
+SELECT a.job_id, a.attempt, coalesce(m.machine_id, h.unknown_machine) AS machine_id, m.resource_id, h.starts, h.ends, h.running,
+  h.gpu_micros, h.billed_starts, h.billed_ends
+FROM {kept} h
+JOIN {attempts} a ON a.attempt_key = h.attempt_key
+LEFT JOIN {machines} m ON m.machine = h.machine"""

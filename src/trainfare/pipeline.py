@@ -32,7 +32,7 @@ from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, BookFiles, NewBook, NewDelivery, Store, Total
 from trainfare.tables import BASES
 
-ACCOUNT_VERSION = "2"
+ACCOUNT_VERSION = "3"
 """Part of what a book was made from; raise it when the same inputs give other shares, or a book has other tables."""
 
 Progress = Callable[[str], None]

@@ -211,6 +211,50 @@ SHARES = Table(
     ),
 )
 
+WORK = Table(
+    "work",
+    "The money of attempts that lost time or had overhead, cut in time. Adds up to their shares exactly; an attempt without "
+    "rows here was kept whole.",
+    (
+        Column("job_id", TEXT, "the job"),
+        Column("attempt", "INTEGER", "which try of the job"),
+        Column("day", "DATE", "the UTC day the money is for"),
+        Column("category", TEXT, "what kind of cost"),
+        Column("currency", TEXT, "the currency of the amounts"),
+        Column("part", TEXT, "kept, lost or overhead"),
+        Column(
+            "how",
+            TEXT,
+            "measured, or at most: no checkpoints are known, so the whole of an interrupted attempt counts as lost",
+        ),
+        Column("effective", MONEY, "part of EffectiveCost"),
+        Column("billed", MONEY, "part of BilledCost"),
+        Column("list", MONEY, "part of ListCost"),
+        Column("contracted", MONEY, "part of ContractedCost"),
+    ),
+)
+
+CHECKPOINTING = Table(
+    "checkpointing",
+    "How each job with checkpoints saves its work, and the interval that would lose least.",
+    (
+        Column("job_id", TEXT, "the job"),
+        Column("currency", TEXT, "the currency of the amounts"),
+        Column("spent", MONEY, "effective cost of the job in the month"),
+        Column("checkpoints", "BIGINT", "how many it wrote"),
+        Column("interruptions", "BIGINT", "how many of its attempts were interrupted"),
+        Column("machines", "BIGINT", "most machines an attempt of it held"),
+        Column("restart_seconds", "BIGINT", "mean time from an attempt's start to its training; first attempts aside"),
+        Column("writing_seconds", "BIGINT", "mean time a checkpoint takes"),
+        Column("interval_seconds", "BIGINT", "mean time between two checkpoints; null: it wrote one at most"),
+        Column(
+            "uptime_seconds", "BIGINT", "mean time between interruptions of as many machines of its pool; null: none"
+        ),
+        Column("best_seconds", "BIGINT", "the interval that loses least; null: nothing was interrupted"),
+        Column("saving", MONEY, "what that interval would save of `spent`, on average; null: not known"),
+    ),
+)
+
 FINDINGS = Table(
     "findings",
     "What is wrong with the records, and what it may cost.",
@@ -254,4 +298,17 @@ FAILURE_ROWS = Table(
     ),
 )
 
-TABLES = (CHARGES, MACHINES, PLACEMENTS, USAGE, QUALITY, PRICES, SHARES, FINDINGS, FAILURES, FAILURE_ROWS)
+TABLES = (
+    CHARGES,
+    MACHINES,
+    PLACEMENTS,
+    USAGE,
+    QUALITY,
+    PRICES,
+    SHARES,
+    WORK,
+    CHECKPOINTING,
+    FINDINGS,
+    FAILURES,
+    FAILURE_ROWS,
+)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from trainfare.money import amount
-from trainfare.tables import BASES, MEASURES
+from trainfare.tables import BASES, MEASURES, STATES
 
 from .books import DAY, HOUR, MONTH, Case, Row, charge, hours_of, measured, placement, stamp
 from .oracle import MICRO, Charge, Machine, Placement, Use
@@ -148,22 +148,49 @@ def months(draw: st.DrawFn) -> Case:
         for name in NAMES[:2]
     ]
     held = st.builds(
-        lambda job, name, span, amount, team: placement(
-            job, name, span, gpus=amount, cpus=amount, team=team, project=team and f"{team}-1", framework="jax"
+        lambda job, attempt, name, span, amount, labels: placement(
+            job, name, span, attempt=attempt, gpus=amount, cpus=amount, framework="jax", **labels
         ),
         st.sampled_from(JOBS),
+        st.integers(1, 3),
         st.sampled_from(NAMES[:3]),
         spans,
         st.sampled_from(["", "1", "2.5", "4"]),
-        st.sampled_from(TEAMS),
+        st.builds(
+            lambda team, state: {"team": team, "project": team and f"{team}-1", "state": state},
+            st.sampled_from(TEAMS),
+            st.sampled_from(STATES),
+        ),
     )
     return Case(
         draw(st.lists(_any_charge, min_size=1, max_size=25)),
         draw(st.lists(held, max_size=12)),
         machines,
         draw(st.sampled_from(RULES)),
-        draw(st.lists(_any_use, max_size=12)),
+        draw(st.lists(_any_use, max_size=30)),
     )
+
+
+@st.composite
+def interrupted_jobs(draw: st.DrawFn) -> Case:
+    """Jobs that are tried again and again on one machine, with steps and checkpoints within most of their attempts."""
+    placements: list[Row] = []
+    measurements: list[Row] = []
+    for job in ("a", "b"):
+        start = draw(st.integers(0, DAY))
+        for attempt in range(1, draw(st.integers(1, 4)) + 1):
+            length = draw(st.integers(1, DAY))
+            span, state = (start, start + length), draw(st.sampled_from(STATES))
+            placements.append(placement(job, "m0", span, attempt=attempt, gpus=draw(st.integers(1, 4)), state=state))
+            for measure in draw(st.lists(st.sampled_from(["step", "checkpoint", "checkpoint"]), max_size=4)):
+                first, last = sorted(draw(st.tuples(*[st.integers(start, start + length + 60)] * 2)))
+                row = measured(job, (first, last), measure, draw(st.integers(0, 10**6)), attempt=attempt)
+                measurements.append(row)
+            start += length + draw(st.integers(0, HOUR))
+    charges = draw(st.lists(st.tuples(periods, whole_units, st.booleans()), min_size=1, max_size=12))
+    tagged = {"Tags": json.dumps({"job_id": "a"}), "ServiceCategory": "Storage", "ResourceId": ""}
+    rows = [hours_of("m0", when, f"{amount(many):f}", **(tagged if named else {})) for when, many, named in charges]
+    return Case(rows, placements, [{"machine_id": "m0", "gpus": 8}], "", measurements)
 
 
 @st.composite
@@ -185,8 +212,11 @@ def _charges(draw: st.DrawFn) -> Row:
 
 _any_charge = _charges()
 _any_use = st.builds(
-    lambda job, name, span, measure, value: measured(job, span, measure, value, machine_id=name, from_region="eu"),
+    lambda job, attempt, name, span, measure, value: measured(
+        job, span, measure, value, attempt=attempt, machine_id=name, from_region="eu"
+    ),
     st.sampled_from(JOBS),
+    st.integers(1, 3),
     st.sampled_from(("", *NAMES[:3])),
     spans,
     st.sampled_from(MEASURES),

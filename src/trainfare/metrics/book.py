@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from trainfare import keyed, scope
 from trainfare.engine.protocol import Engine
-from trainfare.metrics import failures, findings
+from trainfare.metrics import failures, findings, lost_work
 from trainfare.period import Month
 
 PACKAGE = "trainfare.metrics"
@@ -16,6 +16,9 @@ TABLES = {
     "book_placements": "kept_placements",
     "book_machines": "book_machines",
     "bill_totals": "bill_totals",
+    "work": "work",
+    "book_work": "book_work",
+    "checkpointing": "checkpointing",
     "findings": "findings",
     "failures": "failures",
     "failure_rows": "failure_rows",
@@ -43,6 +46,7 @@ def run(engine: Engine, month: Month) -> datetime | None:
     engine.view("book_placements", keyed.placements("kept_placements", "attempts", "machines"))
     for step in ("book_attempts", "book_machines", "bill_totals"):
         engine.step(PACKAGE, step, step)
+    lost_work.run(engine, second)
     findings.run(engine, second)
     failures.run(engine, month)
     return through

@@ -67,9 +67,9 @@ def select_of(book: BookFiles, name: str) -> str:
 
 
 def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
-    """Make the tables of these books readable in `engine`."""
+    """Make the tables of these books readable in `engine`; a table that one of them was built without is left out."""
     ordered = tuple(sorted(books, key=lambda book: book.month))
-    for name in ordered[0].files:
+    for name in [name for name in ordered[0].files if all(name in book.files for book in ordered)]:
         engine.view(name, " UNION ALL ".join(select_of(book, name) for book in ordered))
     labels = ", ".join(f"max({name}) AS {name}" for name in ("state", *LABELS, "labels"))
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"

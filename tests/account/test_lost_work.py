@@ -1,0 +1,162 @@
+"""Which part of a job's money was kept, lost or overhead: stories, and the law that the three are all of it."""
+
+import inspect
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+
+from trainfare.tables import BASES
+
+from .books import Account, Bookkeeper, Case
+from .invented import interrupted_jobs
+from .story import tell
+from .test_properties import examples
+
+STORIES = {
+    "work since the last checkpoint of a preempted attempt is lost, and so is the next attempt's start": """
+        machine  n1   4 gpus  10 h  10.00 USD
+        attempt  a#1  4 gpus  5 h  state preempted
+        measured a#1  step 100  1 h  from 1 h
+        measured a#1  checkpoint 200  1 h  from 3 h
+        attempt  a#2  4 gpus  5 h  from 5 h
+        measured a#2  step 201  1 h  from 7 h
+        =>
+        a#1  kept 2.00  lost 1.00  overhead 2.00  measured
+        a#2  kept 3.00  lost 2.00  measured
+    """,
+    "without steps the start is reckoned back from the first checkpoint by the pace between checkpoints": """
+        machine  n1   4 gpus  10 h  10.00 USD
+        attempt  a#1  4 gpus  5 h  state node_failed
+        measured a#1  checkpoint 100  1 h  from 1 h
+        measured a#1  checkpoint 200  1 h  from 3 h
+        attempt  a#2  4 gpus  5 h  from 5 h
+        measured a#2  checkpoint 300  1 h  from 8 h
+        =>
+        a#1  kept 2.00  overhead 2.00  lost 1.00  measured
+        a#2  kept 2.00  lost 2.00  overhead 1.00  measured
+    """,
+    "an attempt that was interrupted before it saved anything is lost whole": """
+        machine  n1   4 gpus  10 h  10.00 USD
+        attempt  a#1  4 gpus  5 h  state failed
+        attempt  a#2  4 gpus  5 h  from 5 h
+        measured a#2  checkpoint 300  1 h  from 8 h
+        =>
+        a#1  lost 5.00  measured
+        a#2  kept 4.00  overhead 1.00  measured
+    """,
+    "without checkpoints an interrupted attempt is lost at most whole": """
+        machine  n1   4 gpus  10 h  10.00 USD
+        attempt  a#1  4 gpus  5 h  state preempted
+        attempt  a#2  4 gpus  5 h  from 5 h
+        =>
+        a#1  lost 5.00  at most
+    """,
+    "who completes, runs on or is stopped for good has lost nothing": """
+        machine  n1  4 gpus  4 h  4.00 USD
+        attempt  a   1 gpus  4 h  from 0 h
+        attempt  b   1 gpus  from 0 h  running  state running
+        attempt  d   1 gpus  4 h  from 0 h  state cancelled
+        attempt  e   1 gpus  4 h  from 0 h  state unknown
+        =>
+    """,
+    "who is stopped and tried again has lost it": """
+        machine  n1   4 gpus  4 h  4.00 USD
+        attempt  a#1  4 gpus  1 h  state cancelled
+        attempt  a#2  4 gpus  3 h
+        =>
+        a#1  lost 1.00  at most
+    """,
+    "a checkpoint that was not finished saves nothing, and one told by several machines counts once": """
+        machine  n1   4 gpus  10 h  5.00 USD
+        machine  n2   4 gpus  10 h  5.00 USD
+        attempt  a    4 gpus  10 h  from 0 h  on n1  state failed
+        attempt  a    4 gpus  10 h  from 0 h  on n2  state failed
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  1 h  from 4 h  on n1
+        measured a    checkpoint 100  1 h  from 4 h  on n2
+        measured a    checkpoint 200  2 h  from 9 h
+        =>
+        a#1  kept 4.00  overhead 1.00  lost 5.00  measured
+    """,
+    "money is cut day by day, as the time of each day": """
+        machine  n1   4 gpus  48 h  48.00 USD
+        attempt  a    4 gpus  40 h  from 4 h  state failed
+        measured a    step 1  1 h  from 4 h
+        measured a    checkpoint 100  1 h  from 29 h
+        charge   network  0.03 USD  tag job_id=a
+        =>
+        a#1  kept 25.01875  overhead 1.00075  lost 14.0105  measured
+    """,
+}
+
+
+def parts(account: Account, basis: str = "effective") -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = {}
+    sql = f"SELECT job_id || '#' || attempt, part, how, sum({basis}) FROM work GROUP BY ALL"
+    for payer, part, how, money in account.opened.engine.rows(sql):
+        found.setdefault(payer, {"how": how})[part] = money
+    return found
+
+
+def told(lines: str) -> dict[str, dict[str, object]]:
+    found = {}
+    for line in filter(None, map(str.strip, lines.splitlines())):
+        payer, *words = re.split(r"\s{2,}", line)
+        amounts = {word.split()[0]: Decimal(word.split()[1]) for word in words[:-1]}
+        found[payer] = {"how": words[-1]} | amounts
+    return found
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_what_was_kept_and_what_was_lost(keeper: Bookkeeper, name: str) -> None:
+    before, _, after = inspect.cleandoc(STORIES[name]).partition("=>")
+    assert parts(tell(keeper, before)) == told(after)
+
+
+SEEN: set[str] = set()
+
+
+@examples(12)
+@given(case=interrupted_jobs())
+def test_kept_lost_and_overhead_are_the_spend_of_the_attempt_to_the_last_digit(keeper: Bookkeeper, case: Case) -> None:
+    engine = keeper.book(case).opened.engine
+    keys = "job_id, attempt, day, category, currency"
+    for basis in BASES:
+        cut = engine.rows(f"SELECT {keys}, sum({basis}) FROM work GROUP BY ALL ORDER BY ALL")
+        tries = "(SELECT DISTINCT job_id, attempt FROM work)"
+        spent = engine.rows(
+            f"SELECT {keys}, sum({basis}) FROM shares SEMI JOIN {tries} USING (job_id, attempt) GROUP BY ALL ORDER BY ALL"
+        )
+        assert cut == spent
+    SEEN.update(f"{part} {how}" for part, how in engine.rows("SELECT DISTINCT part, how FROM work"))
+
+
+def test_the_months_above_had_every_kind_of_work() -> None:
+    assert {"kept measured", "lost measured", "overhead measured", "lost at most"} == SEEN
+
+
+def test_an_interrupted_job_gets_an_interval_and_a_calm_one_does_not(keeper: Bookkeeper) -> None:
+    """Job a's pool is interrupted every 5 hours of one machine, job b's never. Writing takes 6 minutes: Daly says every 56."""
+    account = tell(
+        keeper,
+        """
+        machine  n1   4 gpus  10 h  10.00 USD  pool spot
+        attempt  a#1  4 gpus  5 h  state preempted
+        measured a#1  checkpoint 100  6 min  from 1 h
+        measured a#1  checkpoint 200  6 min  from 4 h
+        attempt  a#2  4 gpus  5 h  from 5 h  state preempted
+        machine  n2   4 gpus  10 h  10.00 USD  pool own
+        attempt  b    4 gpus  10 h
+        measured b    checkpoint 100  6 min  from 1 h
+        """,
+    )
+    advice = account.opened.engine.records("SELECT * FROM checkpointing ORDER BY job_id")
+    assert [(row["job_id"], row["uptime_seconds"], row["writing_seconds"]) for row in advice] == [
+        ("a", 5 * 3600, 360),
+        ("b", None, 360),
+    ]
+    assert (advice[0]["interval_seconds"], advice[0]["best_seconds"]) == (10440, 3364)
+    assert 0 < advice[0]["saving"] < 10
+    assert (advice[1]["best_seconds"], advice[1]["saving"]) == (None, None)

@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+PAGES := src/trainfare/web
+ASSETS := $(PAGES)/static/version.txt
 
-.PHONY: demo test lint bench reference setup services clean
+.PHONY: demo test lint bench reference setup assets services clean
 
-demo: $(VENV)/.ready
-	$(BIN)/trainfare demo --folder demo
+demo: $(VENV)/.ready assets
+	$(BIN)/trainfare demo --folder demo --months 3 --serve
 
-test: $(VENV)/.ready-dev services
+test: $(VENV)/.ready-dev assets services
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 lint: $(VENV)/.ready-dev
@@ -24,7 +26,13 @@ reference: $(VENV)/.ready
 	$(BIN)/python docs/print_reference.py
 	$(BIN)/python docs/print_errors.py
 
-setup: $(VENV)/.ready-dev
+setup: $(VENV)/.ready-dev assets
+
+# Scripts and styles of the pages, from npm packages.
+assets: $(ASSETS)
+
+$(ASSETS): $(wildcard $(PAGES)/assets/* $(PAGES)/assets/.npmrc) | $(VENV)/bin/python
+	sh $(PAGES)/assets/build.sh $(abspath $(BIN))/python
 
 # Real services that tests start themselves. Without root or apt they are left out, and those tests say why they skip.
 services:
@@ -46,4 +54,4 @@ $(VENV)/.ready-bench: requirements-bench.txt $(VENV)/.ready
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo build $(PAGES)/static

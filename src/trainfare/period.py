@@ -27,6 +27,9 @@ class Month:
     def next(self) -> "Month":
         return Month(self.year + self.number // 12, self.number % 12 + 1)
 
+    def previous(self) -> "Month":
+        return Month(self.year - (self.number == 1), (self.number - 2) % 12 + 1)
+
     @property
     def start(self) -> datetime:
         return datetime(self.year, self.number, 1, tzinfo=UTC)

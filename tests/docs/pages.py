@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
-STANDS_FOR = {"make demo": "trainfare demo --folder demo"}
+STANDS_FOR = {"make demo": "trainfare demo --folder demo --months 3 --serve"}
 """Lines that would install packages, and what of them is run instead."""
 NOT_RUN = ("make ", "git clone ", "pip ")
 """What else is not run, by how the line begins."""

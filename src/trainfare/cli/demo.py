@@ -28,6 +28,28 @@ path = "machines.csv"
 """
 
 
+EARLIER = """
+# The months before, smaller: they give the trend its past.
+[[source]]
+name = "cloud"
+path = "earlier/*/bill-cloud.csv"
+
+[[source]]
+name = "owned"
+path = "earlier/*/bill-owned.csv"
+
+[[source]]
+path = "earlier/*/jobs.csv"
+
+[[source]]
+path = "earlier/*/machines.csv"
+"""
+SCALES = (0.82, 0.7, 0.88, 0.62, 0.55)
+"""How large the months before are, the last one first."""
+JOBS_APART = 20_000
+"""The numbers of the jobs of different months are this far apart."""
+
+
 @click.command()
 @click.option(
     "--folder",
@@ -37,7 +59,16 @@ path = "machines.csv"
     help="Where to put it.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Another number is another month.")
-def demo(folder: Path, seed: int) -> None:
+@click.option(
+    "--months",
+    type=click.IntRange(1, len(SCALES) + 1),
+    default=1,
+    show_default=True,
+    help="How many; those before are smaller.",
+)
+@click.option("--serve", "serving", is_flag=True, help="Then show it in the browser. Ctrl-C ends it.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port for --serve.")
+def demo(folder: Path, seed: int, months: int, serving: bool, port: int) -> None:
     """Invent a month of a company, build its book and report it. No network, no settings, nothing but one folder."""
     from trainfare import pipeline
     from trainfare.config import FILE_NAME
@@ -50,7 +81,8 @@ def demo(folder: Path, seed: int) -> None:
             told("inventing a month")
             try:
                 invented = write(folder, seed)
-                (folder / FILE_NAME).write_text(SETTINGS, encoding="utf-8")
+                _write_earlier(folder, seed, months - 1)
+                (folder / FILE_NAME).write_text(SETTINGS + (EARLIER if months > 1 else ""), encoding="utf-8")
             except OSError as error:
                 raise TrainfareError(
                     str(folder), f"cannot be written ({error.strerror})", "Name another folder."
@@ -72,5 +104,32 @@ def demo(folder: Path, seed: int) -> None:
         f"trainfare explain {dearest}",
         "trainfare rules test",
         "trainfare reconcile",
+        *(() if serving else ("trainfare serve",)),
     ):
         terminal.talk(f"  {line} -w {folder}")
+    if serving:
+        _serve(folder, port)
+
+
+def _write_earlier(folder: Path, seed: int, months: int) -> None:
+    """Invent the months before the demo's, each in a folder of its own."""
+    from trainfare.simulate import DEFAULT_MONTH, write
+
+    month = DEFAULT_MONTH
+    for number, scale in enumerate(SCALES[:months], 1):
+        month = month.previous()
+        write(folder / "earlier" / str(month), seed + number, month, scale, number * JOBS_APART)
+
+
+def _serve(folder: Path, port: int) -> None:
+    """Show the pages until Ctrl-C, with a browser if this machine has one. Without a terminal nobody could end it."""
+    import webbrowser
+    from threading import Timer
+
+    from trainfare.cli.serve import serve
+
+    if not terminal.is_interactive():
+        terminal.talk(f"\nThe pages: trainfare serve -w {folder} --port {port}")
+        return
+    Timer(1.5, webbrowser.open, [f"http://127.0.0.1:{port}/"]).start()
+    click.get_current_context().invoke(serve, workspace=folder, port=port)

@@ -13,6 +13,11 @@ def width() -> int:
     return shutil.get_terminal_size((120, 40)).columns
 
 
+def is_interactive() -> bool:
+    """Whether somebody sits there who can read and press Ctrl-C."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def show(what: RenderableType) -> None:
     """Print to stdout as wide as the terminal is; without a terminal, without colours."""
     Console(width=width(), highlight=False, soft_wrap=False).print(what)

@@ -96,7 +96,7 @@ class Report:
 def report(opened: Opened, question: Question) -> Report:
     """Answer the question from the opened books."""
     engine = opened.engine
-    pseudo = {kind: _pseudo(opened, question, kind) for kind in ("idle", "unallocated", "outside")}
+    pseudo = {kind: reasons(opened, question, kind) for kind in ("idle", "unallocated", "outside")}
     books = Slice(question.currency, question.scope)
     total, bill = (
         engine.row(f"SELECT coalesce(sum({question.basis}), 0) FROM {origin}")[0]
@@ -119,13 +119,14 @@ def report(opened: Opened, question: Question) -> Report:
     )
 
 
-def _pseudo(opened: Opened, question: Question, kind: str) -> Pseudo:
+def reasons(opened: Opened, question: Question, kind: str) -> Pseudo:
+    """What idle, unallocated or outside pays, and why."""
     found = opened.engine.rows(
         f"SELECT s.reason, sum(s.{question.basis}) AS cost FROM {groups.paid(opened, question.slice, [])} WHERE s.payer_kind = '{kind}' "
         "GROUP BY s.reason ORDER BY abs(cost) DESC, s.reason"
     )
-    reasons = [(str(reason), cost) for reason, cost in found]
-    return Pseudo(sum((cost for _, cost in reasons), Decimal(0)), reasons)
+    told = [(str(reason), cost) for reason, cost in found]
+    return Pseudo(sum((cost for _, cost in told), Decimal(0)), told)
 
 
 def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:

@@ -9,7 +9,7 @@ from trainfare.report.opened import Opened
 from trainfare.report.slice import KINDS
 
 BY_KIND = ", ".join(
-    f"coalesce(sum({{basis}}) FILTER (payer_kind IN ({kinds})), 0) AS {name}" for name, kinds in KINDS.items()
+    f"coalesce(sum(s.{{basis}}) FILTER (s.payer_kind IN ({kinds})), 0) AS {name}" for name, kinds in KINDS.items()
 )
 
 

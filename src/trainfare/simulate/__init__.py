@@ -1,5 +1,5 @@
 """Invent a month of a company, written as the files it would have, with the truth kept beside them."""
 
-from trainfare.simulate.files import Simulated, write
+from trainfare.simulate.files import DEFAULT_MONTH, Simulated, write
 
-__all__ = ["Simulated", "write"]
+__all__ = ["DEFAULT_MONTH", "Simulated", "write"]

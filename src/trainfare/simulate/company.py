@@ -25,10 +25,13 @@ def stream(seed: int, name: str) -> Random:
     return Random(f"{seed} {name}")
 
 
-def work(seed: int, month: Month, scale: float) -> Work:
-    """Invent machines and jobs. Attempts are kept if they ran at some time in the month, as a job log would."""
+def work(seed: int, month: Month, scale: float, jobs_before: int = 0) -> Work:
+    """Invent machines and jobs. Attempts are kept if they ran at some time in the month, as a job log would.
+
+    With `jobs_before` the month stands beside others: its jobs are numbered on, and those that ran across its ends are left out.
+    """
     start, end = span_of(month)
-    numbers = count(1)
+    numbers = count(jobs_before + 1)
     machines, attempts = gangs(stream(seed, "gangs"), month, scale, numbers)
     for pool in (*POOLS, SERVERS):
         rng = stream(seed, pool.name)
@@ -36,6 +39,8 @@ def work(seed: int, month: Month, scale: float) -> Work:
         machines += members
         attempts += fill(rng, pool, members, month, numbers)
     ran = [attempt for attempt in attempts if attempt.started < end and attempt.ended > start]
+    if jobs_before:
+        ran = [attempt for attempt in ran if start <= attempt.started and attempt.ended <= end]
     held = {machine for attempt in ran for machine in attempt.machines}
     there = [m for m in machines if (m.existed[0] < end and m.existed[1] > start) or m in held]
     return Work(

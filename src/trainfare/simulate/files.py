@@ -14,7 +14,7 @@ from trainfare.simulate import overheads, shared
 from trainfare.simulate.charges import CLOUD_BILL, OWNED_BILL, Charge
 from trainfare.simulate.clock import stamp
 from trainfare.simulate.company import Work, stream, work
-from trainfare.simulate.fleet import STILL_THERE
+from trainfare.simulate.fleet import SERVERS, STILL_THERE, Machine
 from trainfare.simulate.focus import COLUMNS, Bill
 from trainfare.simulate.truth import settle
 from trainfare.tables import BASES
@@ -60,25 +60,27 @@ class Simulated:
         return amount(sum(charge.costs[BASES.index(basis)] for charge in self.charges))
 
 
-def invent(seed: int, month: Month, scale: float = 1.0) -> tuple[Work, list[Charge]]:
+def invent(seed: int, month: Month, scale: float = 1.0, jobs_before: int = 0) -> tuple[Work, list[Charge]]:
     """Machines, attempts and charges of one month. The same seed gives the same month, anywhere."""
-    events = work(seed, month, scale)
+    events = work(seed, month, scale, jobs_before)
     cloud = machine_charges.of_machines(stream(seed, "machine charges"), events)
     cloud += shared.of_services(stream(seed, "services"), events)
     cloud += overheads.of_cloud(events, cloud)
     return events, [*cloud, *overheads.of_servers(stream(seed, "servers"), events)]
 
 
-def write(folder: Path, seed: int, month: Month = DEFAULT_MONTH, scale: float = 1.0) -> Simulated:
+def write(folder: Path, seed: int, month: Month = DEFAULT_MONTH, scale: float = 1.0, jobs_before: int = 0) -> Simulated:
     """Write both bills, the job log, the machines and the truth into `folder`, which is made if need be."""
-    events, charges = invent(seed, month, scale)
+    events, charges = invent(seed, month, scale, jobs_before)
     owed = settle(events, charges)
     folder.mkdir(parents=True, exist_ok=True)
     bills = tuple(
         _write_bill(folder / f"bill-{source}.csv", source, month, charges) for source in (CLOUD_BILL, OWNED_BILL)
     )
     jobs = _write_table(folder / "jobs.csv", JOB_COLUMNS, _job_rows(events))
-    machines = _write_table(folder / "machines.csv", MACHINE_COLUMNS, _machine_rows(events))
+    # Servers stay from month to month, so only the last month's list has them.
+    listed = [machine for machine in events.machines if not (jobs_before and machine.pool is SERVERS)]
+    machines = _write_table(folder / "machines.csv", MACHINE_COLUMNS, _machine_rows(listed))
     truth = _write_table(folder / "truth.csv", ("payer", "rule", *BASES), _truth_rows(owed))
     simulated = Simulated(folder, bills, jobs, machines, truth, events, tuple(charges), owed)
     (folder / "truth.json").write_text(json.dumps(_summary(simulated, seed, scale), indent=1) + "\n", encoding="utf-8")
@@ -116,8 +118,8 @@ def _job_rows(events: Work) -> Iterator[Sequence[object]]:
             yield (*place, *times, *held, attempt.state, *labels, job.priority, job.framework)
 
 
-def _machine_rows(events: Work) -> Iterator[Sequence[object]]:
-    for machine in events.machines:
+def _machine_rows(machines: Iterable[Machine]) -> Iterator[Sequence[object]]:
+    for machine in machines:
         kind, pool, (since, until) = machine.kind, machine.pool, machine.existed
         size = (kind.gpus, kind.gpu_model, kind.cpus, kind.memory_gb)
         place = (pool.name, pool.team, pool.cluster, pool.region, pool.account)

@@ -1,19 +1,107 @@
-"""The pages people look at."""
+"""The pages people look at: each a sheet of panels over published books, each an address."""
 
-from litestar import MediaType, get
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from litestar import MediaType, Request, Response, Router, get
+from litestar.exceptions import HTTPException, NotFoundException
 from litestar.types import ControllerRouterHandler
 
+from trainfare.errors import TrainfareError
+from trainfare.report import records
 from trainfare.web.books import Shelf
+from trainfare.web.pages import asked, books, debug, executive, findings, frame, job, jobs, rules
+from trainfare.web.pages.desk import Desk
+from trainfare.web.pages.panel import Panel, Sheet
+from trainfare.web.problems import STATUSES
 from trainfare.web.viewer import Viewer
 
+Panels = Mapping[str, Callable[[Desk], Panel]]
+PAGES: dict[str, tuple[str, Callable[[Desk], Sheet], Panels]] = {
+    "executive": ("/", executive.sheet, executive.PANELS),
+    "jobs": ("/jobs", jobs.sheet, jobs.PANELS),
+    "debug": ("/debug", debug.sheet, debug.PANELS),
+    "books": ("/books", books.sheet, books.PANELS),
+    "findings": ("/findings", findings.sheet, findings.PANELS),
+    "rules": ("/rules", rules.sheet, rules.PANELS),
+}
+"""Each page's name, its address, what makes it, and its panels by name."""
+TEMPLATES = {"jobs": "jobs.html"}
+"""The pages that need more than figures and panels."""
 
-@get("/", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
-def index(shelf: Shelf, viewer: Viewer) -> str:
-    """A page that says what there is."""
-    books = "".join(f"<li>{book.month}, version {book.version}</li>" for book in shelf.current())
-    return f"<!doctype html><title>Trainfare</title><h1>Trainfare</h1><p>Books:</p><ul>{books}</ul>"
+
+def _desk(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, path: str) -> Desk:
+    query = {key: request.query_params.getall(key) for key in request.query_params}
+    return Desk(shelf, viewer, asked.read(query), path)
+
+
+def _page(name: str) -> ControllerRouterHandler:
+    path, sheet, _ = PAGES[name]
+
+    @get(path, name=f"page {name}", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
+    def page(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> str:
+        desk = _desk(request, shelf, viewer, path)
+        return frame.render(TEMPLATES.get(name, "page.html"), desk, name, sheet(desk))
+
+    return page
+
+
+@get("/jobs/{job_id:path}", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
+def one_job(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, job_id: str) -> str:
+    """One job, whatever marks its id has."""
+    name = job_id.removeprefix("/")
+    desk = _desk(request, shelf, viewer, f"/jobs/{quote(name)}")
+    return frame.render("job.html", desk, "job", job.sheet(desk, name))
+
+
+@get("/panels/{page:str}/{file:str}", include_in_schema=False, sync_to_thread=True)
+def panel(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, page: str, file: str) -> Response[str]:
+    """One panel as data: what its table shows, with all digits, as CSV or JSON."""
+    name, _, ending = file.rpartition(".")
+    panels = _panels(page, request)
+    if name not in panels or ending not in ("csv", "json"):
+        raise NotFoundException()
+    told = panels[name](_desk(request, shelf, viewer, ""))
+    text = records.as_csv(told.told) if ending == "csv" else records.as_json("rows", told.told, panel=told.title)
+    kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
+    return Response(text, media_type=kinds[ending], headers=headers)
+
+
+def _of_job(find: Callable[[Desk, str], Panel], name: str, desk: Desk) -> Panel:
+    return find(desk, name)
+
+
+def _panels(page: str, request: Request[Any, Any, Any]) -> Panels:
+    """The panels of a page; those of one job know it by the parameter `job`."""
+    if page == "job":
+        name = request.query_params.get("job", "")
+        return {key: partial(_of_job, find, name) for key, find in job.PANELS.items()}
+    return PAGES[page][2] if page in PAGES else {}
+
+
+def _of_trainfare(request: Request[Any, Any, Any], error: TrainfareError) -> Response[str]:
+    status = STATUSES.get(type(error), 400)
+    text = frame.render_error(None, status, error.what, error.do, error.where)
+    return Response(text, status_code=status, media_type=MediaType.HTML)
+
+
+def _of_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[str]:
+    text = frame.render_error(
+        None, error.status_code, str(error.detail), "Go back, or start from the newest month.", ""
+    )
+    return Response(text, status_code=error.status_code, media_type=MediaType.HTML)
 
 
 def routes() -> list[ControllerRouterHandler]:
     """Every page."""
-    return [index]
+    handlers = [*(_page(name) for name in PAGES), one_job, panel]
+    return [
+        Router(
+            "/",
+            route_handlers=handlers,
+            exception_handlers={TrainfareError: _of_trainfare, HTTPException: _of_http},
+        )
+    ]

@@ -1,0 +1,64 @@
+// Charts of things in time: who held what from when to when, and how full it was.
+import { clip } from "./words.js";
+
+const TONES = { completed: 0, running: 6, failed: 1, node_failed: 1, timeout: 1, preempted: 4, requeued: 4, cancelled: 7 };
+const LOST = new Set(["preempted", "requeued", "failed", "node_failed", "timeout"]);
+
+const moment = (time) => new Date(time).toISOString().slice(5, 16).replace("T", " ");
+
+const duration = (milliseconds) => {
+  const minutes = Math.round(milliseconds / 60000);
+  return minutes < 60 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+};
+
+/** Slanted strokes over a bar: what it says did not come to its end. */
+function strokes(left, top, width, height, stroke) {
+  const lines = [];
+  for (let at = 0; at + height <= width && lines.length < 200; at += 9) {
+    lines.push({ type: "line", shape: { x1: left + at, y1: top + height, x2: left + at + height, y2: top }, style: { stroke, lineWidth: 1.5, opacity: 0.45 } });
+  }
+  return lines;
+}
+
+/** One row per attempt or machine, one bar per span; colour and hatching say how it ended. */
+export function gantt(told, colours, room) {
+  const most = room.width < 460 ? 12 : 22;
+  return {
+    grid: { top: 8, left: 4, right: 16, bottom: 4, containLabel: true },
+    xAxis: { type: "time", min: told.from, max: told.to, axisLabel: { color: colours.muted, hideOverlap: true, formatter: (value) => moment(value) }, splitLine: { show: true, lineStyle: { color: colours.line } }, axisLine: { lineStyle: { color: colours.line } }, splitNumber: room.width < 460 ? 3 : 6 },
+    yAxis: { type: "category", inverse: true, data: told.rows, axisLabel: { color: colours.text, formatter: (name) => clip(name, most) }, axisTick: { show: false }, axisLine: { lineStyle: { color: colours.line } } },
+    tooltip: { formatter: ({ data }) => `${told.rows[data.value[0]]}\n${data.state}\n${moment(data.value[1])} to ${moment(data.value[2])} UTC\n${duration(data.value[2] - data.value[1])}` },
+    series: [
+      {
+        type: "custom",
+        encode: { x: [1, 2], y: 0 },
+        data: told.spans.map((span) => ({ value: [span.row, Date.parse(span.from), Date.parse(span.to)], state: span.state, itemStyle: { color: colours.series[TONES[span.state] ?? 7] } })),
+        renderItem: (params, api) => {
+          const [left, middle] = api.coord([api.value(1), api.value(0)]), [right] = api.coord([api.value(2), api.value(0)]);
+          const height = Math.min(api.size([0, 1])[1] * 0.62, 20);
+          const span = told.spans[params.dataIndex], width = Math.max(right - left, 2), top = middle - height / 2;
+          return {
+            type: "group",
+            children: [
+              { type: "rect", shape: { x: left, y: top, width, height, r: 2 }, style: { fill: api.visual("color") } },
+              ...(LOST.has(span.state) ? strokes(left, top, width, height, colours.surface) : []),
+              ...(width > 62 && height >= 14 ? [{ type: "text", style: { text: span.state, x: left + 6, y: middle, verticalAlign: "middle", fill: "#fff", stroke: "rgba(0,0,0,0.55)", lineWidth: 2, fontSize: Math.min(11, height) } }] : []),
+            ],
+          };
+        },
+      },
+    ],
+  };
+}
+
+/** Machines by days: pale is empty, deep is full, and a colour of its own is more than there is. */
+export function heat(told, colours, room) {
+  return {
+    grid: { top: 8, left: 4, right: 8, bottom: 44, containLabel: true },
+    xAxis: { type: "category", data: told.columns, axisLabel: { color: colours.muted, hideOverlap: true }, axisTick: { show: false }, axisLine: { show: false } },
+    yAxis: { type: "category", inverse: true, data: told.rows, axisLabel: { color: colours.text, interval: 0, fontSize: 11, formatter: (name) => clip(name, room.width < 460 ? 12 : 34) }, axisTick: { show: false }, axisLine: { show: false } },
+    visualMap: { min: 0, max: 100, calculable: false, orient: "horizontal", left: "center", bottom: 0, itemWidth: 12, itemHeight: 160, text: ["100 %", "0 %"], textStyle: { color: colours.muted }, inRange: { color: [colours.low, colours.high] }, outOfRange: { color: colours.series[1] } },
+    tooltip: { formatter: ({ data }) => `${told.rows[data.value[1]]}, ${told.columns[data.value[0]]}\n${told.what}: ${data.value[2]} %${data.beside ? `\n${data.beside}` : ""}` },
+    series: [{ type: "heatmap", data: told.cells.map(([column, row, value, beside]) => ({ value: [column, row, Number(value)], beside })), itemStyle: { borderColor: colours.surface, borderWidth: 1 } }],
+  };
+}

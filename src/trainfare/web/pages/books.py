@@ -1,0 +1,165 @@
+"""The books: months and versions, how each ties out to the bill, what changed between versions, and closing."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from trainfare.report import reconcile as reconciling
+from trainfare.report.difference import causes, difference
+from trainfare.report.opened import Opened
+from trainfare.store import Book, BookFiles
+from trainfare.web.pages.desk import Desk
+from trainfare.web.pages.panel import Column, Panel, Sheet
+
+MOST_CHANGES = 100
+
+
+def sheet(desk: Desk) -> Sheet:
+    alone = desk.book.version == 1
+    return Sheet("Books", [find(desk) for name, find in PANELS.items() if not (alone and name == "differences")])
+
+
+def versions(desk: Desk) -> Panel:
+    catalog = desk.shelf.store.catalog
+    rows: list[dict[str, Any]] = []
+    for book in sorted(catalog.books(), key=lambda book: (book.month, book.version), reverse=True):
+        closing = catalog.closing(book.month) if book.closed else None
+        newest = any(book.id == one.id for one in desk.shelved)
+        rows.append(
+            {
+                "month": str(book.month),
+                "version": book.version,
+                "built": book.built_at,
+                "through": book.complete_through,
+                "lines": book.rows.get("shares"),
+                "total": desk.ask(_total, desk.question.basis, desk.currency, books=[book]),
+                "state": _state(book, newest, closing),
+                "quiet": not newest,
+            }
+        )
+    columns = [
+        Column("month", "Month", "key", lambda row: desk.link("/books", from_=row["month"], to=row["month"])),
+        Column("version", "Version", "count"),
+        Column("state", "Is"),
+        Column("built", "Built", "time"),
+        Column("through", "Billed through", "time"),
+        Column("lines", "Shares", "count"),
+        Column("total", f"Total {desk.currency}", "money"),
+    ]
+    note = "To close a month: trainfare close YYYY-MM. It cannot be undone; what comes later is booked in the next open month."
+    return Panel("versions", "Months and versions", columns, rows, 12, note=note)
+
+
+def _state(book: Book, newest: bool, closing: Any) -> str:
+    if closing:
+        note = f" ({closing.note})" if closing.note else ""
+        return f"closed on {closing.closed_at:%Y-%m-%d} by {closing.closed_by}{note}"
+    return "open, the newest" if newest else "replaced"
+
+
+def _total(opened: Opened, basis: str, currency: str) -> Decimal:
+    found = reconciling.reconcile(opened, "source")
+    return sum((row[f"{basis}_shared"] for row in found if row["currency"] == currency), Decimal(0))
+
+
+def tie_out(desk: Desk) -> Panel:
+    basis = desk.question.basis
+    found = desk.ask(reconciling.reconcile, "source", books=[desk.book])
+    rows = [
+        {
+            "source": row["source"],
+            "currency": row["currency"],
+            "lines": row["lines"],
+            "bill": row[f"{basis}_bill"],
+            "shared": row[f"{basis}_shared"],
+            "difference": row[f"{basis}_difference"],
+        }
+        for row in found
+    ]
+    columns = [
+        Column("source", "Source"),
+        Column("currency", "Currency"),
+        Column("lines", "Lines", "count"),
+        Column("bill", "On the bill", "money"),
+        Column("shared", "Shared", "money"),
+        Column("difference", "Difference", "money"),
+    ]
+    about = (
+        f"{desk.book.month}, version {desk.book.version}, {basis} cost. Both sides are added up apart from each other."
+    )
+    return Panel("tie-out", "Does it tie out to the bill?", columns, rows, 5, about)
+
+
+def payers(desk: Desk) -> Panel:
+    question = desk.question
+    rows = desk.ask(reconciling.by_payer, question.basis, question.currency, books=[desk.book])
+    columns = [
+        Column("payer_kind", "Paid by"),
+        Column("reason", "Why", "wide"),
+        Column("cost", f"Cost {desk.currency}", "money"),
+    ]
+    foot = {"payer_kind": "total", "cost": sum((row["cost"] for row in rows), Decimal(0))}
+    return Panel("payers", "Where the money went", columns, rows, 7, foot=foot, tall=True)
+
+
+def differences(desk: Desk) -> Panel:
+    columns = [
+        Column("payer", "Payer", "key"),
+        Column("rule", "Rule"),
+        Column("reason", "Why", "wide"),
+        Column("before", "Before", "money"),
+        Column("after", "After", "money"),
+        Column("change", f"Change {desk.currency}", "change"),
+    ]
+    return _between(desk, "differences", "Who pays differently", difference, columns)
+
+
+def bill_changes(desk: Desk) -> Panel:
+    columns = [
+        Column("source", "Source"),
+        Column("category", "Category"),
+        Column("rule", "Rule"),
+        Column("before", "Before", "money"),
+        Column("after", "After", "money"),
+        Column("change", f"Change {desk.currency}", "change"),
+    ]
+    return _between(desk, "bill-changes", "What the bill says differently", causes, columns)
+
+
+def _between(desk: Desk, name: str, title: str, find: Callable[..., Any], columns: list[Column]) -> Panel:
+    """What differs between the newest version of the month and the one before it."""
+    book = desk.book
+    width = 5 if name == "bill-changes" else 12
+    if book.version > 1:
+        title = f"{title}: version {book.version - 1} to {book.version} of {book.month}"
+    if book.version == 1 or not desk.viewer.sees_all:
+        what = "There is only one version" if desk.viewer.sees_all else "This is about everybody's money"
+        do = (
+            "Build the month again when a bill or a rule has changed."
+            if desk.viewer.sees_all
+            else "Ask finance for it."
+        )
+        return Panel(name, title, columns, [], width, empty=(what, do))
+    store = desk.shelf.store
+    old = store.catalog.book(book.month, book.version - 1)
+    sides = (store.files(old), store.files(book))
+    rows = desk.ask(_differing, find, sides, desk.question.basis, desk.currency, books=[book])
+    empty = ("Nothing differs", "The versions have other inputs, and the same money.")
+    note = f"The {MOST_CHANGES} largest. All of them: trainfare diff" if len(rows) == MOST_CHANGES else ""
+    return Panel(name, title, columns, rows, width, empty=empty, note=note)
+
+
+def _differing(
+    opened: Opened, find: Callable[..., Any], sides: tuple[BookFiles, BookFiles], basis: str, currency: str
+) -> list[dict[str, Any]]:
+    found = find(opened.engine, *sides, basis)
+    return [row for row in found if row["currency"] == currency][:MOST_CHANGES]
+
+
+PANELS: dict[str, Callable[[Desk], Panel]] = {
+    "versions": versions,
+    "tie-out": tie_out,
+    "payers": payers,
+    "bill-changes": bill_changes,
+    "differences": differences,
+}

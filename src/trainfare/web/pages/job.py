@@ -1,0 +1,206 @@
+"""One job: what it cost on each basis, by category, attempt and machine, and how that changed between versions."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from trainfare.report import cost, trend
+from trainfare.report import job as jobs
+from trainfare.report.render import exact, money
+from trainfare.tables import BASES, LABELS
+from trainfare.web.pages.desk import Desk
+from trainfare.web.pages.frame import BASIS_NAMES
+from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, ratio
+from trainfare.web.problems import NotThereError
+
+MOST_VERSIONS = 8
+MOST_ROWS = 32
+
+
+def sheet(desk: Desk, job: str) -> Sheet:
+    facts = desk.ask(jobs.facts, job)
+    if facts is None:
+        do = f"It may have run at another time than {desk.window}: choose one, or find it among the jobs."
+        raise NotThereError(f"job {job}", "there is no such job in these books", do)
+    told = [
+        (name.replace("_", " ").capitalize(), str(facts[name]), desk.link("/jobs", **{name: facts[name]}))
+        for name in LABELS
+        if facts[name]
+    ]
+    made = [find(desk, job) for find in PANELS.values()]
+    crumbs = [("Jobs", desk.link("/jobs"))]
+    if facts["team"]:
+        crumbs.append((facts["team"], desk.link("/jobs", team=facts["team"])))
+    return Sheet(
+        job, made, figures(desk, job), crumbs, told, extra={"state": facts["state"], "job": job, "data": {"job": job}}
+    )
+
+
+def figures(desk: Desk, job: str) -> list[Figure]:
+    question = desk.of_job(job)
+    (by_wall,) = desk.ask(cost.rows, replace(question, per="wall"), [])
+    (by_gpu,) = desk.ask(cost.rows, replace(question, per="gpu"), [])
+    from_ = desk.link("/dollar", job=job)
+    wall, gpu = f"{Decimal(by_wall.wall_seconds) / 3600:,.1f}", by_wall.gpu_seconds
+    return [
+        Figure("Cost", money(by_wall.cost), desk.currency, "Where does it come from?", exact(by_wall.cost), from_),
+        Figure("Per wall hour", money(by_wall.rate), f"{desk.currency} / h", "", exact(by_wall.rate)),
+        Figure("Per GPU hour", money(by_gpu.rate), f"{desk.currency} / h", "", exact(by_gpu.rate)),
+        Figure("Held for", wall, "wall h", f"{Decimal(by_wall.unbilled_wall_seconds) / 3600:,.1f} h not billed yet"),
+        Figure("GPU hours", "-" if gpu is None else f"{gpu / 3600:,.1f}", "GPU h"),
+    ]
+
+
+def categories(desk: Desk, job: str) -> Panel:
+    found = desk.ask(jobs.by_category, desk.of_job(job))
+    total = sum((row["cost"] for row in found), Decimal(0))
+    sums: dict[str, Decimal] = {}
+    for row in found:
+        sums[row["category"]] = sums.get(row["category"], Decimal(0)) + row["cost"]
+    steps: list[dict[str, Any]] = [{"name": name, "value": exact(amount)} for name, amount in sums.items()]
+    chart = {
+        "kind": "waterfall",
+        "unit": desk.currency,
+        "steps": [*steps, {"name": "cost", "value": exact(total), "total": True}],
+    }
+    columns = [
+        Column("category", "Category"),
+        Column("rule", "Rule", "text", lambda row: desk.link("/rules") + f"#{row['rule'].replace(' ', '-')}"),
+        Column("cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar", job=job, rule=row["rule"])),
+        Column("part", "Of it", "percent"),
+    ]
+    rows = [row | {"part": ratio(row["cost"], total)} for row in found]
+    foot = {"category": "cost", "cost": total}
+    return Panel("categories", "Cost by category", columns, rows, 7, chart=chart, foot=foot, keep=True, tall=True)
+
+
+def bases(desk: Desk, job: str) -> Panel:
+    rows = []
+    for basis in BASES:
+        question = replace(desk.of_job(job), basis=basis)
+        (by_wall,) = desk.ask(cost.rows, replace(question, per="wall"), [])
+        (by_gpu,) = desk.ask(cost.rows, replace(question, per="gpu"), [])
+        name = BASIS_NAMES[basis]
+        rows.append({"basis": name, "cost": by_wall.cost, "wall": by_wall.rate, "gpu": by_gpu.rate})
+    columns = [
+        Column("basis", "Cost"),
+        Column("cost", desk.currency, "money"),
+        Column("wall", "Per wall h", "rate"),
+        Column("gpu", "Per GPU h", "rate"),
+    ]
+    about = "A rate divides by the hours that the bill covers; without such hours there is none."
+    return Panel("bases", "Rates on each basis", columns, rows, 5, about)
+
+
+def attempts(desk: Desk, job: str) -> Panel:
+    rows = desk.ask(jobs.attempts, desk.of_job(job))
+    spans = desk.ask(jobs.spans, desk.of_job(job))
+    per_machine = len({span["machine"] for span in spans}) <= MOST_ROWS // 2
+    names = [_row(span, per_machine) for span in spans]
+    shown = list(dict.fromkeys(names))[:MOST_ROWS]
+    chart = {
+        "kind": "gantt",
+        "rows": shown,
+        "spans": [
+            {"row": shown.index(name), "from": _utc(span["started"]), "to": _utc(span["ended"]), "state": span["state"]}
+            for name, span in zip(names, spans, strict=True)
+            if name in shown
+        ],
+    }
+    columns = [
+        Column("attempt", "Attempt", "count"),
+        Column("state", "Ended as", "state"),
+        Column("started", "Started", "time"),
+        Column("ended", "Ended", "time"),
+        Column("machines", "Machines", "count"),
+        Column("gpu_seconds", "GPU h", "hours"),
+        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("rate", "Per GPU h", "rate"),
+    ]
+    foot = {"cost": sum((row["cost"] or Decimal(0) for row in rows), Decimal(0))}
+    about = "Each bar is an attempt holding a machine. Hatched: its work did not come to its end."
+    size = "small" if len(shown) <= 6 else "r10" if len(shown) <= 12 else "r16" if len(shown) <= 20 else "r24"
+    title = "Attempts"
+    return Panel("attempts", title, columns, rows, 12, about, chart if spans else None, size, foot, keep=True)
+
+
+def _row(span: dict[str, Any], per_machine: bool) -> str:
+    if not per_machine:
+        return f"attempt {span['attempt']}"
+    machine = span["machine"]
+    return f"{span['attempt']} · {machine if len(machine) <= 16 else '…' + machine[-10:]}"
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def days(desk: Desk, job: str) -> Panel:
+    found = desk.ask(trend.by_day, desk.of_job(job), "category")
+    when = sorted({row["day"] for row in found})
+    names = sorted({row["category"] for row in found})
+    amounts = {(row["day"], row["category"]): row["cost"] for row in found}
+    chart = {
+        "kind": "bars",
+        "unit": desk.currency,
+        "stacked": True,
+        "labels": [f"{day:%-d %b}" for day in when],
+        "series": [{"name": name, "values": [exact(amounts.get((day, name))) for day in when]} for name in names],
+    }
+    columns = [
+        Column("day", "Day", "day"),
+        Column("category", "Category"),
+        Column("cost", f"Cost {desk.currency}", "money"),
+    ]
+    return Panel("days", "Cost by day", columns, found, 5, chart=chart, size="small")
+
+
+def machines(desk: Desk, job: str) -> Panel:
+    columns = [
+        Column("machine", "Machine", "key", lambda row: desk.link("/debug", machine=row["machine"])),
+        Column("gpu_model", "GPU"),
+        Column("pool", "Pool"),
+        Column("region", "Region"),
+        Column("gpu_seconds", "GPU h", "hours"),
+        Column("cost", f"Cost {desk.currency}", "money"),
+    ]
+    note = "The line without a machine is money that was not shared on one: by tag, by cluster, by spend."
+    return Panel("machines", "Machines", columns, desk.ask(jobs.machines, desk.of_job(job)), 7, note=note)
+
+
+def versions(desk: Desk, job: str) -> Panel:
+    """What the job cost in each version of the month, the newest first."""
+    month = desk.book.month
+    known = [book for book in desk.shelf.store.catalog.books() if book.month == month][-MOST_VERSIONS:]
+    question = replace(desk.of_job(job), days=None)
+    found = [(book, desk.ask(trend.by_kind, question, books=[book])["total"]) for book in known]
+    before = [None, *(amount for _, amount in found[:-1])]
+    rows = [
+        {
+            "version": book.version,
+            "built": book.built_at,
+            "cost": amount,
+            "change": None if old is None else amount - old,
+        }
+        for (book, amount), old in zip(found, before, strict=True)
+    ]
+    columns = [
+        Column("version", "Version", "count"),
+        Column("built", "Built", "time"),
+        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("change", "Change", "change"),
+    ]
+    about = f"Each build of {month} that changed something is a version: a bill that came, a rule that changed."
+    return Panel("versions", "What changed between versions", columns, rows[::-1], 5, about)
+
+
+PANELS: dict[str, Callable[[Desk, str], Panel]] = {
+    "categories": categories,
+    "bases": bases,
+    "days": days,
+    "attempts": attempts,
+    "machines": machines,
+    "versions": versions,
+}

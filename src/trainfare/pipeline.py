@@ -25,6 +25,7 @@ from trainfare.normalise import facts
 from trainfare.period import Month
 from trainfare.report import focus
 from trainfare.report.explain import Explanation, explanation, require_job, stored
+from trainfare.report.line import LinePayers, payers
 from trainfare.report.opened import open_books
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
@@ -110,6 +111,13 @@ def explain(
     reopen(store, book_, engine)
     lineage.open_job(engine, job_id)
     return explanation(engine, job_id, basis, chosen, booked)
+
+
+def payers_of_line(store: Store, book_: Book, engine: DuckDB, delivery: int, line: int) -> LinePayers | None:
+    """Everyone who pays a part of a bill line, from the same account run again; None if the month has no such line."""
+    reopen(store, book_, engine)
+    lineage.open_line(engine, delivery, line)
+    return payers(engine, delivery, line)
 
 
 def focus_rows(store: Store, book_: Book, engine: DuckDB) -> str:

@@ -23,9 +23,23 @@ def open_job(engine: Engine, job_id: str) -> None:
         engine.step(PACKAGE, step, step, {"job": quoted(job_id)})
 
 
+def open_line(engine: Engine, delivery: int, line: int) -> None:
+    """Make `allocations` of the pots that one bill line is in: every payer's part of it is among them."""
+    engine.table(
+        "line_slots",
+        "SELECT DISTINCT k.target, period_key(c.period_start, c.period_end) AS period FROM keyed_charges c "
+        f"JOIN keyed_kinds k ON k.kind = c.kind WHERE c.delivery = {delivery} AND c.line = {line}",
+    )
+    _open(engine, "JOIN line_slots j ON j.target = k.target AND j.period = s.period")
+
+
 def open_everything(engine: Engine) -> None:
     """Make `allocations`: every bill line of the month with each payer's part of it, ready for export."""
-    engine.step(PACKAGE, "line_parts", "line_parts", {"only": ""})
+    _open(engine, "")
+
+
+def _open(engine: Engine, only: str) -> None:
+    engine.step(PACKAGE, "line_parts", "line_parts", {"only": only})
     engine.table(
         "special_keys",
         "SELECT s.channel, s.category, s.code, p.payer_key FROM special_payers s "

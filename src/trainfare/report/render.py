@@ -57,8 +57,8 @@ def as_json(report: Report) -> str:
                 "end": moment(report.end),
                 "complete_through": moment(report.complete_through),
             },
-            "rows": [_row(row) for row in report.rows],
-            "overall": _row(report.overall),
+            "rows": [row(one) for one in report.rows],
+            "overall": row(report.overall),
             "idle": _pseudo(report.idle),
             "unallocated": _pseudo(report.unallocated),
             "outside": _pseudo(report.outside),
@@ -71,17 +71,18 @@ def as_json(report: Report) -> str:
     )
 
 
-def _row(row: Row) -> dict[str, Any]:
-    return {key: _plain(value) for key, value in row.group.items()} | {
-        "cost": exact(row.cost),
-        "wall_hours": hours(row.wall_seconds),
-        "gpu_hours": hours(row.gpu_seconds),
-        "rate": exact(row.rate),
-        "rate_median": exact(row.rate_median),
-        "rate_p95": exact(row.rate_p95),
-        "jobs": row.jobs,
-        "unbilled_wall_hours": hours(row.unbilled_wall_seconds),
-        "unbilled_gpu_hours": hours(row.unbilled_gpu_seconds),
+def row(told: Row) -> dict[str, Any]:
+    """One group as programs read it."""
+    return {key: _plain(value) for key, value in told.group.items()} | {
+        "cost": exact(told.cost),
+        "wall_hours": hours(told.wall_seconds),
+        "gpu_hours": hours(told.gpu_seconds),
+        "rate": exact(told.rate),
+        "rate_median": exact(told.rate_median),
+        "rate_p95": exact(told.rate_p95),
+        "jobs": told.jobs,
+        "unbilled_wall_hours": hours(told.unbilled_wall_seconds),
+        "unbilled_gpu_hours": hours(told.unbilled_gpu_seconds),
     }
 
 
@@ -104,8 +105,8 @@ def as_csv(report: Report) -> str:
     writer = csv.writer(out, lineterminator="\n")
     figures = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs")
     writer.writerow(["payer", *names, *figures, "currency"])
-    for row in report.rows:
-        told = _row(row)
+    for one in report.rows:
+        told = row(one)
         writer.writerow(
             ["jobs", *(told[name] for name in names), *(told[name] for name in figures), report.question.currency]
         )

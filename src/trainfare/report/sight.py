@@ -1,23 +1,26 @@
 """What of the opened books somebody may see: decided here, for every view, total, export and explanation."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.tables import BASES, LABELS
 
-RESTRICTED = ("shares", "book_attempts", "book_placements", "book_machines", "bill_totals", "findings")
+OPEN = ("rules_in_force", "settings")
+"""Tables of a book that are nobody's."""
 
 
-def restrict(engine: DuckDB, sees: Sequence[str]) -> None:
-    """Put views of the same names before the opened tables, with only what belongs to these labels (KEY:VALUE).
+def restrict(engine: DuckDB, tables: Iterable[str], sees: Sequence[str]) -> None:
+    """Put views of the same names before these tables of opened books, with only what belongs to these labels (KEY:VALUE).
 
-    The bill is then the sum of what is seen: the rest of it is not told. Findings name anybody's jobs, so there are none.
+    The bill is then the sum of what is seen: the rest of it is not told. A table that nothing is said of here is empty:
+    findings, for one, name anybody's jobs.
     """
-    for name in RESTRICTED:
-        engine.run(f'ALTER VIEW "{name}" RENAME TO "every_{name}"')
-    for name, select in _selects(sees).items():
-        engine.view(name, select)
+    selects = _selects(sees)
+    for name in tables:
+        if name not in OPEN:
+            engine.run(f'ALTER VIEW "{name}" RENAME TO "every_{name}"')
+            engine.view(name, selects.get(name, f'SELECT * FROM "every_{name}" WHERE false'))
 
 
 def of_attempt(sees: Sequence[str], alias: str) -> str:
@@ -53,5 +56,4 @@ def _selects(sees: Sequence[str]) -> dict[str, str]:
             f"CAST(NULL AS VARCHAR) AS charge_category, rule, CAST(NULL AS BIGINT) AS lines, {sums} "
             "FROM shares GROUP BY source, account, currency, category, rule"
         ),
-        "findings": "SELECT * FROM every_findings WHERE false",
     }

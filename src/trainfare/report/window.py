@@ -36,8 +36,18 @@ class Window:
         return datetime(self.last.year, self.last.month, self.last.day, tzinfo=UTC)
 
     @property
-    def days(self) -> int:
+    def length(self) -> int:
+        """How many days."""
         return (self.last - self.first).days
+
+    @property
+    def is_months(self) -> bool:
+        return self.first.day == 1 and self.last.day == 1
+
+    @property
+    def days(self) -> tuple[date, date] | None:
+        """What to cut books to. Whole months are their books, with whatever these book for other days."""
+        return None if self.is_months else (self.first, self.last)
 
     def has(self, month: Month) -> bool:
         return month.start < self.end and self.start < month.end
@@ -47,10 +57,10 @@ class Window:
 
     def before(self) -> "Window":
         """The time of the same length just before; for whole months, as many whole months."""
-        if self.first.day == 1 and self.last.day == 1:
+        if self.is_months:
             months = (self.last.year - self.first.year) * 12 + self.last.month - self.first.month
             return Window(_months_before(self.first, months), self.first)
-        return Window(self.first - timedelta(days=self.days), self.first)
+        return Window(self.first - timedelta(days=self.length), self.first)
 
     def steps(self, step: str) -> list["Window"]:
         """The window cut into pieces of a step: 1d, 7d, 1w, 1M (calendar months) ..., or `all` of it."""

@@ -11,6 +11,7 @@ from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.middleware import DefineMiddleware
 from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.static_files import create_static_files_router
 
 from trainfare import __version__
@@ -20,11 +21,15 @@ from trainfare.store import Store
 from trainfare.web import api, pages, problems
 from trainfare.web.books import Shelf
 from trainfare.web.door import Door
+from trainfare.web.figures import Figures
 from trainfare.web.headers import secure
+from trainfare.web.rights import may_read
 from trainfare.web.viewer import Viewer
+from trainfare.web.watched import Watched
 
 STATIC = Path(__file__).parent / "static"
 """Scripts and styles, built from `assets` and npm packages, and shipped with the package."""
+DESCRIPTION = "What did one hour of training really cost, and where does each dollar come from?"
 A_YEAR = 365 * 24 * 3600
 LARGEST_BODY = 64 * 1024
 
@@ -34,6 +39,7 @@ def create_app(workspace: Path) -> Litestar:
     config = load(workspace / FILE_NAME)
     store = Store.open(workspace, config.catalog)
     shelf = Shelf(store, config)
+    figures = Figures()
 
     @asynccontextmanager
     async def life(app: Litestar) -> AsyncIterator[None]:
@@ -48,8 +54,9 @@ def create_app(workspace: Path) -> Litestar:
         dependencies={
             "shelf": Provide(lambda: shelf, sync_to_thread=False),
             "viewer": Provide(_viewer, sync_to_thread=False),
+            "figures": Provide(lambda: figures, sync_to_thread=False),
         },
-        middleware=[DefineMiddleware(Door)],
+        middleware=[Watched(figures), DefineMiddleware(Door)],
         before_send=[secure],
         exception_handlers={
             TrainfareError: problems.of_trainfare,
@@ -57,9 +64,17 @@ def create_app(workspace: Path) -> Litestar:
             Exception: problems.of_fault,
         },
         lifespan=[life],
-        openapi_config=OpenAPIConfig(title="Trainfare", version=__version__, render_plugins=[]),
+        openapi_config=OpenAPIConfig(
+            title="Trainfare",
+            version=__version__,
+            description=DESCRIPTION,
+            path="/api/schema",
+            render_plugins=[JsonRenderPlugin()],
+        ),
+        guards=[may_read],
+        logging_config=None,
         request_max_body_size=LARGEST_BODY,
-        signature_types=[Shelf, Viewer],
+        signature_types=[Shelf, Viewer, Figures],
     )
 
 

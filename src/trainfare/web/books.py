@@ -79,6 +79,11 @@ class Shelf:
                 raise
             self._keep(key, opened)
 
+    def prepare(self) -> None:
+        """Open the newest version of every month once, so that the first question need not wait for it."""
+        for book in self.current():
+            self._digest(self.store.files(book))
+
     def close(self) -> None:
         with self._lock:
             for _, opened in self._idle.values():
@@ -90,7 +95,7 @@ class Shelf:
         engine = Reader(self._database, self._memory, key)
         opened = open_books(engine, [self.store.files(book) for book in books])
         if viewer.sees is not None:
-            restrict(engine, viewer.sees)
+            restrict(engine, opened.books[0].files, viewer.sees)
         digests = [self._digest(book) for book in opened.books]
         by_digest = all(one.is_uniform for one in digests)
         if by_digest or viewer.sees is None:

@@ -2,8 +2,18 @@
 
 from dataclasses import dataclass
 
-ROLES = ("viewer", "team", "finance", "operator", "admin")
-"""viewer reads everything; team reads its own; finance also closes; operator also acts; admin does everything."""
+ROLES = {
+    "viewer": "sees everything",
+    "team": "sees what belongs to its own labels, and nothing else",
+    "finance": "sees everything, closes months and files statements",
+    "operator": "sees everything and acts on jobs",
+    "admin": "everything",
+}
+SCOPES = {
+    "read": "pages and API",
+    "metrics": "/metrics",
+}
+"""What a token is for. People who sign in may use everything that their role allows."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +23,12 @@ class Viewer:
     name: str
     role: str
     sees: tuple[str, ...] | None = None
+    scopes: tuple[str, ...] = tuple(SCOPES)
 
     @property
     def sees_all(self) -> bool:
         return self.sees is None
+
+
+NOBODY = Viewer("", "", ())
+"""Asks for what anybody may have."""

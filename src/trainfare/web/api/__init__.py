@@ -1,9 +1,25 @@
 """The API: everything the command line can show, over HTTP."""
 
 from litestar import Router
+from litestar.di import Provide
 from litestar.types import ControllerRouterHandler
+
+from trainfare.web.api import accounts, costs, documents, lineage, opencost, watch
+from trainfare.web.api.asked import priced
+
+PATH = "/api/v1"
 
 
 def routes() -> list[ControllerRouterHandler]:
     """Every address of the API."""
-    return [Router("/api/v1", route_handlers=[])]
+    opening = lineage.Opening()
+    ours = Router(
+        PATH,
+        route_handlers=[*costs.ROUTES, *accounts.ROUTES, *lineage.ROUTES],
+        dependencies={
+            "priced": Provide(priced, sync_to_thread=True),
+            "opening": Provide(lambda: opening, sync_to_thread=False),
+        },
+        tags=["books"],
+    )
+    return [ours, *opencost.ROUTES, *watch.ROUTES, *documents.ROUTES]

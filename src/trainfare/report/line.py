@@ -1,0 +1,40 @@
+"""A bill line opened backwards: everyone who pays a part of it."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from trainfare.engine.duckdb import DuckDB
+from trainfare.tables import BASES
+
+_SHOWN = (
+    *("period_start", "period_end", "source", "currency", "charge_category", "service_name", "provider", "account"),
+    *("region", "resource_id", "sku_id", "description", *BASES),
+)
+
+
+@dataclass(frozen=True)
+class LinePayers:
+    """`parts` has, on each basis, the sum of what payers pay: what the line says."""
+
+    file: str
+    file_line: int
+    line: dict[str, Any]
+    parts: dict[str, Decimal]
+    payers: list[dict[str, Any]]
+
+
+def payers(engine: DuckDB, delivery: int, line: int) -> LinePayers | None:
+    """Read what `attribute.lineage` opened; None if the month has no such line."""
+    where = f"WHERE delivery = {delivery} AND line = {line}"
+    sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
+    found = engine.records(
+        "SELECT payer_kind, payer, job_id AS job, attempt, reason, machine_id AS machine, day, category, rule, among, weighed_by, "
+        f"weight, whole, {', '.join(BASES)} FROM allocations {where} ORDER BY abs(effective) DESC, payer, day"
+    )
+    if not found:
+        return None
+    charge = engine.records(f"SELECT {', '.join(_SHOWN)} FROM charges {where}")[0]
+    path, header = engine.row(f"SELECT path, header_lines FROM delivered_files WHERE delivery = {delivery}")
+    (parts,) = engine.records(f"SELECT {sums} FROM allocations {where}")
+    return LinePayers(path, line + header, charge, parts, found)

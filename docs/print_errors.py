@@ -28,6 +28,7 @@ TITLES = {
     "usage": "Measurements",
     "quality": "Results",
     "prices": "Prices",
+    "ledgers": "Ledgers",
     "settings": "Settings",
     "workspace": "Workspaces",
     "command": "The command line",

@@ -13,13 +13,14 @@ import io
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import click
 
-from trainfare import config, tables
+from trainfare import config, ledger_tables, tables
 from trainfare.attribute import rules, weighing
 from trainfare.cli.main import COMMANDS
 from trainfare.cli.main import cli as group
@@ -104,6 +105,7 @@ MATCH = {
     "instance_type": "InstanceType in SkuPriceDetails, or one found in ChargeDescription",
     "description": "ChargeDescription",
     "source": "name of the source",
+    "origin": "what the charge comes from: {origins}",
     "currency": "BillingCurrency",
     "machine": "`true`: the charge's resource is a machine; `false`: it is none",
     "tag": 'tags: `{ team = "nlp" }`, `{ team = true }` for any value, `{ team = false }` for none',
@@ -114,7 +116,7 @@ AMONG = {
     "account": "the attempts on machines of the charge's account",
     "region": "the attempts on machines of the charge's region",
     "job": "the attempts of the job the charge's tag names",
-    "all": "all attempts; by spend: all payers of the same billing account",
+    "all": "all attempts; by spend: all payers of the same billing account, or of all where the charge has none",
     "tag:KEY": "the attempts whose label KEY is the charge's tag KEY; if none ran then, the payer `KEY:VALUE` itself",
 }
 BY = {
@@ -156,6 +158,7 @@ EXIT_CODES = {
 }
 STAGES = {
     "sources/schedulers": (("sacct", "read"), ("sacct_json", "read"), ("slurm_runs", "place")),
+    "ledgers": (("laying", "lay"),),
     "normalise": (("facts", "charges"), ("facts", "held")),
     "attribute": (
         ("account", "route"),
@@ -168,7 +171,11 @@ STAGES = {
     "report": (("cost", "report"),),
 }
 """Where the steps of each stage are run: modules and the functions to begin with."""
-WAYS_TO_SHARE = {"spend": "by what every payer already pays", "gpu_seconds": "by GPU seconds held"}
+WAYS_TO_SHARE = {
+    "spend": "by what every payer already pays",
+    "gpu_seconds": "by GPU seconds held",
+    "cpu_seconds": "by CPU seconds held",
+}
 
 
 def pages() -> dict[Path, str]:
@@ -207,8 +214,10 @@ def worded(words: dict[str, str], names: Any) -> list[tuple[str, str]]:
     if odd := set(words) ^ set(names):
         raise ValueError(f"docs/print_reference.py: no words, or no such name: {', '.join(sorted(odd))}")
     told = {"labels": code(tables.LABELS), "categories": ", ".join(tables.CATEGORIES)}
+    told |= {"origins": ", ".join(tables.ORIGINS)}
     filled = {
-        name: re.sub(r"\{(labels|categories)\}", lambda found: told[found[1]], text) for name, text in words.items()
+        name: re.sub(r"\{(labels|categories|origins)\}", lambda found: told[found[1]], text)
+        for name, text in words.items()
     }
     return [(f"`{name}`", filled[name]) for name in names]
 
@@ -230,6 +239,7 @@ def tables_page() -> str:
             [
                 ("cost basis", code(tables.BASES)),
                 ("category", code(tables.CATEGORIES)),
+                ("origin", code(tables.ORIGINS)),
                 ("left out by `--scope infra`", code(tables.NOT_INFRASTRUCTURE)),
                 ("label of a job", code(tables.LABELS)),
                 ("state of an attempt", code(tables.STATES)),
@@ -397,6 +407,9 @@ def files_page() -> str:
         "quality": lambda: _own_columns(tables.QUALITY, quality_file.NEEDED, ("line",)),
         "prices": lambda: _own_columns(tables.PRICES, prices_file.NEEDED, ("line",)),
     }
+    for table in ledger_tables.LEDGERS:
+        (ledger,) = (format_ for format_ in FORMATS if table.name == format_.NAME)
+        columns[table.name] = partial(_own_columns, table, ledger.NEEDED, ("line", "zone"))
     for format_ in FORMATS:
         parts += [f"## `{format_.NAME}`", inspect.cleandoc(format_.__doc__ or "")]
         parts += columns.get(format_.NAME, list)()

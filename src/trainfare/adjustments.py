@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from trainfare.config import Config
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.duckdb import DuckDB, parquet
+from trainfare.ledgers import delivered as ledgers
 from trainfare.period import Month
 from trainfare.sources import deliver
 from trainfare.sources.deliver import ADJUSTING, Delivered
@@ -12,13 +14,24 @@ from trainfare.store import Book, Store
 
 
 @dataclass(frozen=True)
+class Laid:
+    """What a ledger says of a closed month: a delivery in a table of laid charges, to be booked or taken back."""
+
+    file: Delivered
+    table: str
+    digest: str
+    sign: int
+
+
+@dataclass(frozen=True)
 class Adjustment:
-    """The bills of a closed month that came later, and those they replaced, to be booked in an open one."""
+    """The bills of a closed month that came later, and those they replaced, to be booked in an open one; so for ledgers."""
 
     month: Month
     into: Month
     added: tuple[Delivered, ...]
     removed: tuple[Delivered, ...]
+    laid: tuple[Laid, ...] = ()
 
     def selects(self, engine: DuckDB, config: Config) -> list[str]:
         """The charges of it: what came later, and what was booked before with its sign turned."""
@@ -26,7 +39,17 @@ class Adjustment:
             select
             for files, sign in ((self.added, 1), (self.removed, -1))
             for select in deliver.adjusting_selects(engine, config, files, self.month, self.into, sign)
+        ] + [
+            deliver.adjusting(
+                f"SELECT * FROM {one.table} WHERE delivery = {one.file.number}", self.month, self.into, one.sign
+            )
+            for one in self.laid
         ]
+
+    @property
+    def taken_back(self) -> tuple[Delivered, ...]:
+        """The files of which lines are taken back."""
+        return (*self.removed, *(one.file for one in self.laid if one.sign < 0))
 
     def contents(self) -> list[str]:
         """What it is made from, as a fingerprint sees it."""
@@ -34,22 +57,24 @@ class Adjustment:
             f"{sign}|{self.month}|{file.sha256}"
             for files, sign in ((self.added, "added"), (self.removed, "removed"))
             for file in files
-        ]
+        ] + [f"{one.sign}|{self.month}|{one.digest}" for one in self.laid]
 
 
-def find(engine: DuckDB, config: Config, store: Store, delivered: Sequence[Delivered]) -> list[Adjustment]:
-    """What the bills say of closed months now, beyond what is booked of them."""
+def find(
+    engine: DuckDB, config: Config, store: Store, delivered: Sequence[Delivered], as_of: datetime
+) -> list[Adjustment]:
+    """What the bills and ledgers say of closed months now, beyond what is booked of them."""
     closed = _closed(store)
-    return _differences(engine, config, store, delivered, closed, closed)
+    return _differences(engine, config, store, delivered, closed, closed, as_of)
 
 
 def of_book(
-    engine: DuckDB, config: Config, store: Store, delivered: Sequence[Delivered], book: Book
+    engine: DuckDB, config: Config, store: Store, delivered: Sequence[Delivered], book: Book, as_of: datetime
 ) -> list[Adjustment]:
     """The adjustments that a published book was made with, found again from its own deliveries."""
     earlier = {month: closed for month, closed in _closed(store).items() if month < book.month}
     named = [month for month in earlier if _adjusts(book, month)]
-    return _differences(engine, config, store, delivered, named, earlier)
+    return _differences(engine, config, store, delivered, named, earlier, as_of)
 
 
 def _closed(store: Store) -> dict[Month, Book]:
@@ -64,6 +89,7 @@ def _differences(
     delivered: Sequence[Delivered],
     months: Iterable[Month],
     closed: Mapping[Month, Book],
+    as_of: datetime,
 ) -> list[Adjustment]:
     """Bills are told apart by content: the same file under another name or source is no difference."""
     rows = store.catalog.deliveries({number for book in closed.values() for number in book.deliveries})
@@ -75,29 +101,69 @@ def _differences(
     }
     found = []
     for month in months:
-        into, numbers = _booked(month, closed)
+        into, numbers, by = _booked(month, closed)
         before = {booked[number].sha256: booked[number] for number in numbers if month in spoken.get(number, ())}
         now = {file.sha256: file for file in delivered if month in spoken.get(file.number, ())}
         # Bills that were put away say nothing: only a bill of the same month can take back what they said.
-        if now and now.keys() != before.keys():
-            added = tuple(file for content, file in now.items() if content not in before)
-            removed = tuple(file for content, file in before.items() if content not in now)
-            found.append(Adjustment(month, into, added, removed))
+        added = tuple(file for content, file in now.items() if content not in before)
+        removed = tuple(file for content, file in before.items() if content not in now and now)
+        laid = _laid_differently(
+            engine, config, month, [booked[n] for n in numbers], book_as_of(engine, store, by), delivered, as_of
+        )
+        if added or removed or laid:
+            found.append(Adjustment(month, into, added, removed, laid))
     return found
 
 
-def _booked(month: Month, closed: Mapping[Month, Book]) -> tuple[Month, tuple[int, ...]]:
-    """The next open month after a closed one, and the deliveries from which the closed books have booked it.
+def _laid_differently(
+    engine: DuckDB,
+    config: Config,
+    month: Month,
+    booked: Sequence[Delivered],
+    booked_as_of: datetime,
+    delivered: Sequence[Delivered],
+    as_of: datetime,
+) -> tuple[Laid, ...]:
+    """What ledgers say of a closed month now and did not, and what they said and do not any more.
+
+    As with bills, a ledger that was put away says nothing: only one of the same kind can take back what it said.
+    """
+    found: list[dict[tuple[str, str], Laid]] = []
+    for name, files, until, sign in (("then", booked, booked_as_of, -1), ("now", delivered, as_of, 1)):
+        table = f"laid_{name}_{month.year}_{month.number}"
+        found.append({})
+        if ledgers.are_there(files):
+            ledgers.lay(engine, config, files, [month], until, table)
+            digests = ledgers.digests(engine, table, month)
+            found[-1] = {
+                (file.kind, digests[file.number]): Laid(file, table, digests[file.number], sign)
+                for file in files
+                if file.number in digests
+            }
+    then, now = found
+    spoken = {kind for kind, _ in now}
+    gone = [laid for key, laid in then.items() if key not in now and key[0] in spoken]
+    return (*gone, *(laid for key, laid in now.items() if key not in then))
+
+
+def book_as_of(engine: DuckDB, store: Store, book: Book) -> datetime:
+    """The moment up to which a published book was laid and estimated."""
+    settings = engine.records(f"SELECT * FROM {parquet(store.files(book).files['settings'])}")[0]
+    return datetime.fromisoformat(settings.get("as_of") or "2199-12-31T00:00:00+00:00")
+
+
+def _booked(month: Month, closed: Mapping[Month, Book]) -> tuple[Month, tuple[int, ...], Book]:
+    """The next open month after a closed one, the deliveries from which the closed books have booked it, and the last of them.
 
     A closed book that adjusts the month speaks for it from then on. One that does not may have been made before the
     month was closed, from bills that were replaced since, so what it was made from says nothing about this month.
     """
-    numbers, after = closed[month].deliveries, month.next()
+    last, after = closed[month], month.next()
     while after in closed:
         if _adjusts(closed[after], month):
-            numbers = closed[after].deliveries
+            last = closed[after]
         after = after.next()
-    return after, numbers
+    return after, last.deliveries, last
 
 
 def _adjusts(book: Book, month: Month) -> bool:

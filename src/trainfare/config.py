@@ -52,6 +52,7 @@ TEXT_KEYS = (
     "instance_type",
     "description",
     "source",
+    "origin",
     "currency",
 )
 MATCH_KEYS = (*TEXT_KEYS, "machine", "tag")

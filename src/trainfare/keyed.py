@@ -9,7 +9,8 @@ def shares(kept: str, ways: str, payers: str, attempts: str, machines: str) -> s
     return f"""
 SELECT coalesce(p.payer_kind, 'attempt') AS payer_kind, coalesce(p.payer, a.job_id || '#' || a.attempt) AS payer,
   a.job_id, a.attempt, m.machine_id, m.resource_id, DATE '1970-01-01' + s.day AS day, w.category, w.rule, p.reason,
-  w.source, w.account, w.currency, s.effective, s.billed, s.list, s.contracted
+  w.source, w.origin, w.origin = 'estimate' AS estimated, w.account, w.currency, w.converted_from,
+  s.effective, s.billed, s.list, s.contracted
 FROM {kept} s
 JOIN {ways} w ON w.way = s.way
 LEFT JOIN {payers} p ON p.payer_key = s.payer_key

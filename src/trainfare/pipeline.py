@@ -20,6 +20,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.ledgers import delivered as ledgers
 from trainfare.metrics import book
 from trainfare.normalise import facts
 from trainfare.period import Month
@@ -36,6 +37,9 @@ from trainfare.tables import BASES
 ACCOUNT_VERSION = "3"
 """Part of what a book was made from; raise it when the same inputs give other shares, or a book has other tables."""
 
+LAID = "laid_charges"
+"""The table of what ledgers cost, in the engine that takes in files."""
+
 Progress = Callable[[str], None]
 
 
@@ -51,18 +55,30 @@ class Built:
     is_new: bool
 
 
-def build(config: Config, store: Store, only: Month | None = None, progress: Progress = silent) -> list[Built]:
-    """Read the sources and publish a new version of each open month that changed; of each the whole book, or nothing."""
+def build(
+    config: Config,
+    store: Store,
+    only: Month | None = None,
+    progress: Progress = silent,
+    as_of: datetime | None = None,
+) -> list[Built]:
+    """Read the sources and publish a new version of each open month that changed; of each the whole book, or nothing.
+
+    Ledgers are laid up to `as_of`, the last full hour if it is not given.
+    """
+    until = as_of or ledgers.this_hour()
     with store.lake.building() as build_id, fresh_engine() as engine:
         # Looked up before anything is read: a build that publishes meanwhile has seen newer files, and wins.
         standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
         delivered = _deliver(config, store, build_id, engine.reader, progress)
-        late = adjustments.find(engine.reader, config, store, delivered)
-        months = _read(engine, config, delivered, late, progress)
+        late = adjustments.find(engine.reader, config, store, delivered, until)
+        months = _read(engine, config, delivered, late, until, progress)
         if only and only not in months:
             raise _no_charges(only, months)
         built = [
-            _build_month(config, store, build_id, engine, Inputs(delivered, late), month, standing.get(month), progress)
+            _build_month(
+                config, store, build_id, engine, Inputs(delivered, late, until), month, standing.get(month), progress
+            )
             for month in months
             if only in (None, month) and not store.catalog.closing(month)
         ]
@@ -77,6 +93,7 @@ def books_of_files(
     only: Month | None = None,
     progress: Progress = silent,
     needed: Mapping[str, str] = MappingProxyType({}),
+    as_of: datetime | None = None,
 ) -> list[BookFiles]:
     """The books of the given files, without a workspace: their tables are written below `folder`.
 
@@ -87,14 +104,16 @@ def books_of_files(
         if not any(file.kind == kind for file in delivered):
             listed = ", ".join(f"{file.path.name} ({file.kind})" for file in delivered)
             raise TrainfareError("report", f"none of the files is a {what}: {listed}", f"Add a {what}.")
-    months = _read(engine, config, delivered, (), progress)
+    until = as_of or ledgers.this_hour()
+    months = _read(engine, config, delivered, (), until, progress)
     if not months or (only and only not in months):
         raise _no_charges(only, months)
     books = []
     for month in [only] if only else months:
         files = {name: folder / f"{name}-{month}.parquet" for name in book.TABLES}
         relevant = facts.deliveries_of(engine, delivered, month)
-        books.append(BookFiles(month, 0, files, _write_book(engine, config, month, relevant, files, progress)))
+        through = _write_book(engine, config, month, relevant, until, files, progress)
+        books.append(BookFiles(month, 0, files, through))
     # They are opened next in the same engine, under the same names.
     engine.drop(*book.TABLES, "attempts", "machines")
     return books
@@ -129,27 +148,28 @@ def focus_rows(store: Store, book_: Book, engine: DuckDB) -> str:
         if file.kind == "bill":
             origin, sign = parquet_rows(file.archive), -1 if file in taken_back else 1
             selects.append(focus.select(origin, engine.columns(f"({origin})"), file.number, sign))
+    for (number,) in engine.rows("SELECT DISTINCT delivery FROM allocations WHERE origin <> 'bill' ORDER BY delivery"):
+        origin = focus.of_charges(number)
+        selects.append(focus.select(origin, engine.columns(f"({origin})"), number))
     return " UNION ALL BY NAME ".join(selects)
 
 
 def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], tuple[Delivered, ...]]:
     """Run the account of a published book again, from what it was made from; returns the deliveries, and those it takes back."""
     (settings,) = engine.row(f"SELECT settings FROM {parquet(store.files(book_).files['settings'])}")
-    config = recalled(settings)
+    config, as_of = recalled(settings), adjustments.book_as_of(engine, store, book_)
     rows = store.catalog.deliveries(book_.deliveries)
     delivered = [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
     engine.drop("attempts", "machines", *book.TABLES)  # a book that is open here has the same names
-    late = adjustments.of_book(engine, config, store, delivered, book_)
-    taken_back = tuple(dict.fromkeys(file for one in late for file in one.removed))
-    _read(engine, config, delivered, late, silent)
+    late = adjustments.of_book(engine, config, store, delivered, book_, as_of)
+    taken_back = tuple(dict.fromkeys(file for one in late for file in one.taken_back))
+    _read(engine, config, delivered, late, as_of, silent)
     _hold(engine, book_.month, facts.deliveries_of(engine, delivered, book_.month))
     account.run(engine, config, book_.month)
-    columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER"
-    engine.values(
-        "delivered_files",
-        columns,
-        [(f.number, str(f.path), deliver.header_lines(f)) for f in (*delivered, *taken_back)],
-    )
+    columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER, lines_per_row BIGINT"
+    files = {file.number: file for file in (*delivered, *taken_back)}.values()
+    told = [(file.number, str(file.path), deliver.header_lines(file), ledgers.lines_per_row(file)) for file in files]
+    engine.values("delivered_files", columns, told)
     return delivered, taken_back
 
 
@@ -159,7 +179,7 @@ def try_rules(
     """What each rule would take of a month (the newest, if none is asked for). Publishes nothing."""
     with tempfile.TemporaryDirectory(prefix="trainfare-") as folder:
         delivered = _deliver_files(config, Path(folder), engine, progress)
-        months = _read(engine, config, delivered, (), progress)
+        months = _read(engine, config, delivered, (), ledgers.this_hour(), progress)
         if not months or (only and only not in months):
             raise _no_charges(only, months)
         month = only or months[-1]
@@ -219,22 +239,40 @@ def _deliver(config: Config, store: Store, build_id: str, engine: DuckDB, progre
 
 
 def _read(
-    engine: Engine, config: Config, delivered: Sequence[Delivered], late: Sequence[Adjustment], progress: Progress
+    engine: Engine,
+    config: Config,
+    delivered: Sequence[Delivered],
+    late: Sequence[Adjustment],
+    as_of: datetime,
+    progress: Progress,
 ) -> list[Month]:
-    """Make the charges from what was delivered; returns the months they are of."""
+    """Make the charges from what was delivered; returns the months they are of.
+
+    Ledgers are laid over the months that bills, jobs and time entries speak of, and open no others.
+    """
     progress("reading bills")
     selects = deliver.charge_selects(engine.reader, config, delivered)
     selects += [select for one in late for select in one.selects(engine.reader, config)]
-    facts.charges(engine, selects, rules.looked_at(rules.in_force(config)))
+    kinds = facts.charges(engine, selects, rules.looked_at(rules.in_force(config)))
+    if ledgers.are_there(delivered):
+        progress("laying ledgers")
+        months = {*_months(engine), *ledgers.months_of(engine.reader, delivered)}
+        ledgers.lay(engine.reader, config, delivered, sorted(months), as_of, LAID)
+        facts.add_charges(engine, kinds, f"SELECT * FROM {LAID}")
+    return _months(engine)
+
+
+def _months(engine: Engine) -> list[Month]:
     return [Month.of(day) for (day,) in engine.rows("SELECT DISTINCT month FROM charge_kinds ORDER BY month")]
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What books are made from: everything that was delivered, and what of it adjusts closed months."""
+    """What books are made from: everything that was delivered, what of it adjusts closed months, and up to when it counts."""
 
     delivered: Sequence[Delivered]
     late: Sequence[Adjustment]
+    as_of: datetime
 
 
 def _build_month(
@@ -249,11 +287,13 @@ def _build_month(
 ) -> Built:
     """Publish the month's next version, unless it would be made from the same things as the standing one."""
     relevant = facts.deliveries_of(engine, inputs.delivered, month)
-    fingerprint = _fingerprint(config, relevant, [late for late in inputs.late if late.into == month])
+    fingerprint = _fingerprint(
+        engine.reader, config, month, relevant, [late for late in inputs.late if late.into == month]
+    )
     if standing and standing.inputs_sha256 == fingerprint:
         return Built(standing, is_new=False)
     files = {name: store.lake.book_path(name, month, build_id) for name in book.TABLES}
-    through = _write_book(engine, config, month, relevant, files, progress)
+    through = _write_book(engine, config, month, relevant, inputs.as_of, files, progress)
     new = NewBook(
         engine=engine.name,
         inputs_sha256=fingerprint,
@@ -271,6 +311,7 @@ def _write_book(
     config: Config,
     month: Month,
     relevant: Sequence[Delivered],
+    as_of: datetime,
     files: Mapping[str, Path],
     progress: Progress,
 ) -> datetime | None:
@@ -280,7 +321,7 @@ def _write_book(
     progress(f"sharing {month}")
     account.run(engine, config, month)
     account.keep(engine, month, files["shares"])
-    engine.values("settings", "settings VARCHAR", [[remembered(config)]])
+    engine.values("settings", "settings VARCHAR, as_of VARCHAR", [(remembered(config), as_of.isoformat())])
     through = book.run(engine, month)
     progress(f"writing {month}")
     for name, path in files.items():
@@ -294,10 +335,21 @@ def _hold(engine: Engine, month: Month, relevant: Sequence[Delivered]) -> None:
     facts.held(engine, month, {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD})
 
 
-def _fingerprint(config: Config, relevant: Sequence[Delivered], late: Sequence[Adjustment]) -> str:
-    """What a month's book is made from: the settings that matter, the deliveries and the adjustments it is about."""
+def _fingerprint(
+    engine: DuckDB, config: Config, month: Month, relevant: Sequence[Delivered], late: Sequence[Adjustment]
+) -> str:
+    """What a month's book is made from: the settings that matter, the deliveries and the adjustments it is about.
+
+    Of ledgers only what they say of the month counts: a time entry of another month makes no new version of this one.
+    """
     settings = msgspec.json.encode((remembered(config), rules.in_force(config)))
-    told = sorted(f"{file.source}|{file.kind}|{file.sha256}|{file.settings_sha256}" for file in relevant)
+    laid = ledgers.digests(engine, LAID, month) if ledgers.are_there(relevant) else {}
+    told = sorted(
+        f"{file.source}|{file.kind}|{laid.get(file.number, '')}|{file.settings_sha256}"
+        if ledgers.are_there([file])
+        else f"{file.source}|{file.kind}|{file.sha256}|{file.settings_sha256}"
+        for file in relevant
+    )
     told += [line for one in late for line in one.contents()]
     return hashlib.sha256(
         b"|".join([ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)])

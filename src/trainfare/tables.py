@@ -10,8 +10,24 @@ TEXT = "VARCHAR"
 TIME = "TIMESTAMP"
 
 BASES = ("effective", "billed", "list", "contracted")
-CATEGORIES = ("compute", "storage", "network", "platform", "licence", "labour", "support", "tax", "credit", "other")
+CATEGORIES = (
+    *(
+        "compute",
+        "storage",
+        "network",
+        "platform",
+        "power",
+        "facility",
+        "licence",
+        "labour",
+        "support",
+        "tax",
+        "credit",
+    ),
+    "other",
+)
 NOT_INFRASTRUCTURE = ("licence", "labour")
+ORIGINS = ("bill", "hardware", "licence", "labour", "invoice", "commitment", "estimate")
 LABELS = ("owner", "team", "project", "experiment", "cost_center", "model_version", "priority")
 STATES = (
     "completed",
@@ -59,7 +75,7 @@ class Table:
 
 CHARGES = Table(
     "charges",
-    "One line of money on a bill, in FOCUS terms. Read from the archived delivery; never changed.",
+    "One line of money on a bill or in a ledger, in FOCUS terms. Read from the archived delivery; never changed.",
     (
         Column("delivery", "INTEGER", "number of the delivered file the line came in"),
         Column("line", "BIGINT", "position in that file: 1 is the first line after the header"),
@@ -72,7 +88,9 @@ CHARGES = Table(
         Column("list", MONEY, "cost at public prices (ListCost); null where the bill has none"),
         Column("contracted", MONEY, "cost at negotiated prices (ContractedCost); null where the bill has none"),
         Column("source", TEXT, "name of the source that delivered the file"),
-        Column("currency", TEXT, "currency of the amounts (BillingCurrency)"),
+        Column("currency", TEXT, "currency of the amounts (BillingCurrency), or the one they were converted to"),
+        Column("origin", TEXT, "what it comes from: " + ", ".join(ORIGINS)),
+        Column("converted_from", TEXT, "the currency it was converted from; null: it stands as it came"),
         Column("charge_category", TEXT, "Usage, Purchase, Tax, Credit or Adjustment (ChargeCategory)"),
         Column("charge_class", TEXT, "Correction, or null (ChargeClass)"),
         Column("service_category", TEXT, "ServiceCategory"),
@@ -202,8 +220,13 @@ SHARES = Table(
         Column("rule", TEXT, "the rule that took the charges"),
         Column("reason", TEXT, "why the money is idle, unallocated or outside; null for attempts"),
         Column("source", TEXT, "the source that delivered the bill"),
+        Column("origin", TEXT, "what the charges come from: " + ", ".join(ORIGINS)),
+        Column("estimated", "BOOLEAN", "whether no bill says this yet: it is what we expect the bill to say"),
         Column("account", TEXT, "the account the charges are on"),
         Column("currency", TEXT, "the currency of the amounts"),
+        Column(
+            "converted_from", TEXT, "the currency they were converted from, at the rate in `conversions`; null: none"
+        ),
         Column("effective", MONEY, "part of EffectiveCost"),
         Column("billed", MONEY, "part of BilledCost"),
         Column("list", MONEY, "part of ListCost"),

@@ -284,3 +284,43 @@ def test_runs_submitted_under_two_names_are_found(keeper: Bookkeeper, submitted:
 
 def _second(millis: str) -> str:
     return datetime.fromtimestamp(int(millis) // 1000, UTC).isoformat()
+
+
+ENERGY = {"result_5848-240517221859825376616_2": "415.255", "result_5849-240518014016374832336_1": "415.268"}
+ENERGY |= {"result_5849-240518014016374832336_3": "415.125"}
+"""Published runs of GPT-3 on 64 nodes, and what their nodes drew, in kWh AC."""
+
+
+def test_the_power_of_real_runs_is_the_power_cost_of_owned_machines(keeper: Bookkeeper):
+    """109,000 readings a run, at one dollar a kWh, without a rating: a run's power cost is its energy."""
+    folder = keeper.new_folder()
+    engine = keeper.builder
+    source = DATA / "traces" / "mlperf" / "mlperf_power.parquet"
+    engine.run(
+        "CREATE OR REPLACE TEMP TABLE readings AS SELECT run, node, make_timestamp(time_ms * 1000) AS time, "
+        f"CAST(value AS DECIMAL(18,6)) / 1000 AS kw FROM '{source}' WHERE org = 'smc-ac-power' AND system LIKE '64x%' "
+        "AND benchmark = 'gpt3' AND key = 'power_reading'"
+    )
+    columns = "SELECT node AS machine_id, time, CAST(kw AS DECIMAL(18,6)) AS kw FROM readings"
+    engine.write_parquet(columns, folder / "power.parquet")
+    held = engine.rows(
+        "SELECT run, 1, node, CAST(date_trunc('second', min(time)) AS VARCHAR) || 'Z', "
+        "CAST(date_trunc('second', max(time)) + INTERVAL 1 SECOND AS VARCHAR) || 'Z', 8 FROM readings GROUP BY run, node"
+    )
+    nodes = sorted({row[2] for row in held})
+    assert (len(held), len(nodes)) == (192, 64)
+    owned = ((node, 0, "USD", "2024-01-01", 60, "flat") for node in nodes)
+    hardware = ("machine_id", "price", "currency", "in_service", "life_months", "tariff")
+    files = (
+        write_rows(folder / "jobs.csv", JOB_COLUMNS, held),
+        write_rows(folder / "hardware.csv", hardware, owned),
+        write_rows(folder / "tariffs.csv", ("tariff", "price_per_kwh", "currency"), [("flat", 1, "USD")]),
+        write_rows(folder / "machines.csv", ("machine_id", "gpus"), ((node, 8) for node in nodes)),
+        folder / "power.parquet",
+    )
+    account = keeper.account(with_settings(folder, files))
+    engine.drop("readings")
+    cost = {run: row.cost for run, row in account.rows("job").items()}
+    assert {run: str(round(kwh, 3)) for run, kwh in cost.items()} == ENERGY
+    assert account.report().total == sum(cost.values())
+    assert {share["category"] for share in account.shares if share["effective"]} == {"power"}

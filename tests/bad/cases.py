@@ -19,6 +19,7 @@ COMMANDS = {
     "usage": "report bill.csv --jobs jobs.csv --with {file}",
     "quality": "report bill.csv --jobs jobs.csv --with {file}",
     "prices": "report bill.csv --jobs jobs.csv --with {file}",
+    "ledgers": "report bill.csv --jobs jobs.csv --with {file}",
     "settings": "report bill.csv --jobs jobs.csv --config {file}",
     "workspace": "build",
     "command": "{text}",

@@ -8,7 +8,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "trainfare"
 NAME = "trainfare"
 
-FOUNDATION = frozenset({"engine", "errors", "period", "tables"})
+FOUNDATION = frozenset({"engine", "errors", "ledger_tables", "period", "tables"})
 STAGES = frozenset({"normalise", "attribute", "metrics"})
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -16,6 +16,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "money": frozenset(),
     "period": frozenset(),
     "tables": frozenset(),
+    "ledger_tables": frozenset({"tables"}),
     "config": frozenset({"errors", "tables"}),
     "engine": frozenset({"errors"}),
     "scope": frozenset({"engine", "tables"}),
@@ -25,8 +26,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "normalise": FOUNDATION,
     "attribute": FOUNDATION | {"config", "keyed", "scope"},
     "metrics": FOUNDATION | {"keyed", "scope"},
-    "adjustments": FOUNDATION | {"config", "sources", "store"},
-    "pipeline": FOUNDATION | STAGES | {"adjustments", "config", "report", "sources", "store"},
+    "ledgers": FOUNDATION | {"config", "sources"},
+    "adjustments": FOUNDATION | {"config", "ledgers", "sources", "store"},
+    "pipeline": FOUNDATION | STAGES | {"adjustments", "config", "ledgers", "report", "sources", "store"},
     "report": FOUNDATION | {"keyed", "money", "store.records"},
     "web": FOUNDATION | {"config", "pipeline", "report", "store"},
     "simulate": frozenset({"money", "period", "tables"}),

@@ -61,7 +61,7 @@ every AS (
     CASE WHEN place > 1 THEN contracted_part ELSE contracted - sum(contracted_part) OVER (PARTITION BY delivery, line) END
   FROM grown
 )
-SELECT e.delivery, e.line, coalesce(y.payer_kind, 'attempt') AS payer_kind, coalesce(y.payer, a.job_id || '#' || a.attempt) AS payer, a.job_id, a.attempt, y.reason, m.machine_id, DATE '1970-01-01' + CAST(e.day AS INTEGER) AS day,
+SELECT e.delivery, e.line, ch.origin, ch.currency, ch.converted_from, coalesce(y.payer_kind, 'attempt') AS payer_kind, coalesce(y.payer, a.job_id || '#' || a.attempt) AS payer, a.job_id, a.attempt, y.reason, m.machine_id, DATE '1970-01-01' + CAST(e.day AS INTEGER) AS day,
   g.category, r.name AS rule, r.among, coalesce(nullif(r."by", ''), 'gpu_seconds') AS weighed_by, e.weight, e.whole,
   CASE WHEN row_number() OVER line_ > 1 THEN whole_part(CAST(1000000000000 AS HUGEINT), e.weight, e.whole)
     ELSE 1000000000000 - (sum(whole_part(CAST(1000000000000 AS HUGEINT), e.weight, e.whole)) OVER (PARTITION BY e.delivery, e.line)

@@ -3,6 +3,7 @@
 SELECT k.kind, c.channel, c.target, g.number AS category, c.fixed_payer AS default_payer
 FROM routed_kinds k
 JOIN categories g ON g.category = k.category
-JOIN channels c ON c.rule = k.rule AND c.source = k.source AND c.currency = k.currency
+JOIN channels c ON c.rule = k.rule AND c.source = k.source AND c.origin = k.origin AND c.currency = k.currency
+  AND c.converted_from IS NOT DISTINCT FROM k.converted_from
   AND c.billing_account IS NOT DISTINCT FROM k.billing_account AND c.account IS NOT DISTINCT FROM k.account
   AND c.scope IS NOT DISTINCT FROM k.scope AND c.fixed_payer = k.fixed_payer

@@ -41,6 +41,9 @@ DEFAULTS: tuple[Rule, ...] = (
         idle="keep",
     ),
     *(Rule(f"tagged {key}", {"tag": {key: True}}, among=f"tag:{key}", by="gpu_seconds") for key in TAGGED),
+    Rule("labour", {"origin": "labour"}, to="__unallocated__", reason="time entry without a job, project or team"),
+    Rule("licence per core", {"origin": "licence", "service": "*(per core)"}, among="all", by="cpu_seconds"),
+    Rule("licence", {"origin": "licence"}, among="all", by="gpu_seconds"),
     Rule("tax, credit, adjustment", {"charge_category": ["Tax", "Credit", "Adjustment"]}, among="all", by="spend"),
     Rule("support", {"category": "support"}, among="all", by="spend"),
     Rule(

@@ -1,5 +1,6 @@
 -- In: named_parts, channels, attempts, machines, spend_pots. Out: what each payer, machine and day weighs in each spend pot: its effective cost so far,
--- in whole millionths or coarser. Who was given less than nothing weighs nothing.
+-- in whole millionths or coarser. Who was given less than nothing weighs nothing. A charge of no billing
+-- account, as in a ledger, is for everybody.
 WITH given AS (
   SELECT n.payer_key, c.machine, n.day, c.currency, c.billing_account, c.account, sum(n.effective) AS effective
   FROM named_parts n JOIN channels c ON c.channel = n.channel
@@ -12,7 +13,7 @@ scoped AS (
   LEFT JOIN machines m ON m.machine = g.machine
   LEFT JOIN attempts a ON a.attempt_key = g.payer_key
   WHERE CASE
-    WHEN p.among = 'all' THEN g.billing_account IS NOT DISTINCT FROM p.scope
+    WHEN p.among = 'all' THEN p.scope IS NULL OR g.billing_account = p.scope
     WHEN p.among = 'account' THEN g.account IS NOT DISTINCT FROM p.scope
     WHEN p.among = 'cluster' THEN lower(m.cluster) = p.scope
     WHEN p.among = 'region' THEN lower(m.region) = p.scope

@@ -55,11 +55,13 @@ def run(engine: Engine, month: Month) -> datetime | None:
 def complete_through(engine: Engine, month: Month) -> datetime | None:
     """The end of the last metered charge in the month: hours after it have no bill yet.
 
-    Charges for a whole month say nothing about how far metering has come, unless there are no others.
+    Charges for a whole month say nothing about how far metering has come, unless there are no others; and ledgers say
+    nothing about the bill, unless there is none.
     """
     (second,) = engine.row(
-        "SELECT coalesce(max(epoch_second(last_end)) FILTER (longest <= 86400), max(epoch_second(last_end))) "
-        "FROM routed_kinds WHERE charge_category = 'Usage' "
+        "SELECT coalesce(max(epoch_second(last_end)) FILTER (origin = 'bill' AND longest <= 86400), "
+        "max(epoch_second(last_end)) FILTER (origin = 'bill'), max(epoch_second(last_end))) "
+        "FROM routed_kinds WHERE charge_category = 'Usage' AND origin <> 'estimate' "
         f"AND epoch_second(first_start) < {int(month.end.timestamp())}"
     )
     return None if second is None else min(datetime.fromtimestamp(second, UTC), month.end)

@@ -1,10 +1,12 @@
--- In: charges, one row per bill line. Out: one row per kind of charge, that is, per distinct set of the columns
+-- In: charges, one row per line of a bill or ledger. Out: one row per kind of charge, that is, per distinct set of the columns
 -- that rules may look at. A bill of ten million lines has some ten thousand kinds, so everything that
--- is decided about a charge is decided here, once per kind. The sums are the control totals of the audit.
+-- is decided about a charge is decided here, once per kind. What does not come from a
+-- bill says its category itself. The sums are the control totals of the audit.
 SELECT *,
   hash({{dimensions}}, {{salt}}) AS kind,
   billing_month(billing_start, billing_end) AS month,
   CASE
+    WHEN origin <> 'bill' THEN service_category
     WHEN charge_category = 'Tax' THEN 'tax'
     WHEN charge_category = 'Credit' THEN 'credit'
     WHEN lower(service_name) LIKE '%support%' THEN 'support'
@@ -31,6 +33,6 @@ FROM (
     count(*) - count(list) AS without_list,
     count(*) - count(contracted) AS without_contracted,
     sum(finer) AS finer
-  FROM charges
+  FROM {{charges}}
   GROUP BY {{dimensions}}
 )

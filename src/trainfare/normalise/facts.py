@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -16,6 +17,8 @@ PACKAGE = "trainfare.normalise"
 DIMENSIONS = (
     "source",
     "currency",
+    "origin",
+    "converted_from",
     "billing_start",
     "billing_end",
     "billing_account",
@@ -57,20 +60,55 @@ STEPS = (
 )
 
 
-def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Kinds:
+    """The bills' charges, what tells kinds of charges apart, and the salt with which their hash does."""
+
+    selects: tuple[str, ...]
+    dimensions: tuple[str, ...]
+    salt: int
+
+    def hashed(self) -> str:
+        return f"SELECT hash({', '.join(self.dimensions)}, {self.salt}) AS kind, * FROM charges"
+
+
+def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> Kinds:
     """Make `charges` (a view on the deliveries) and `charge_kinds`; returns what tells the kinds apart."""
-    engine.taken("charges", _together(CHARGES, selects))
+    told = tuple(selects)
+    engine.taken("charges", _together(CHARGES, told))
     dimensions = (*DIMENSIONS, *sorted(set(wanted) - set(DIMENSIONS)))
     _instance_types(engine)
     for salt in range(8):
-        listed = ", ".join(dimensions)
-        engine.step(PACKAGE, "charge_kinds", "charge_kinds", {"dimensions": listed, "salt": str(salt)})
-        kinds, distinct = engine.row("SELECT count(*), count(DISTINCT kind) FROM charge_kinds")
-        if kinds == distinct:
-            engine.view("keyed_charges", f"SELECT hash({listed}, {salt}) AS kind, * FROM charges")
+        kinds = Kinds(told, dimensions, salt)
+        given = {"dimensions": ", ".join(dimensions), "salt": str(salt), "charges": "charges"}
+        engine.step(PACKAGE, "charge_kinds", "charge_kinds", given)
+        if _are_apart(engine):
+            engine.view("keyed_charges", kinds.hashed())
             _type_by_description(engine)
-            return dimensions
-    raise TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
+            return kinds
+    raise _not_apart()
+
+
+def add_charges(engine: Engine, kinds: Kinds, added: str) -> None:
+    """Add what the SELECT `added` gives in the reader's words, with the columns of `tables.CHARGES`, to the charges and their kinds."""
+    engine.taken("added_charges", added)
+    given = {"dimensions": ", ".join(kinds.dimensions), "salt": str(kinds.salt), "charges": "added_charges"}
+    engine.step(PACKAGE, "charge_kinds", "added_kinds", given)
+    engine.add("charge_kinds", "SELECT * FROM added_kinds")
+    engine.drop("added_kinds", "added_charges")
+    if not _are_apart(engine):
+        raise _not_apart()
+    engine.taken("charges", _together(CHARGES, (*kinds.selects, added)))
+    engine.view("keyed_charges", kinds.hashed())
+
+
+def _are_apart(engine: Engine) -> bool:
+    kinds, distinct = engine.row("SELECT count(*), count(DISTINCT kind) FROM charge_kinds")
+    return bool(kinds == distinct)
+
+
+def _not_apart() -> TrainfareError:
+    return TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
 
 
 def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]]) -> None:

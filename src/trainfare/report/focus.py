@@ -35,10 +35,36 @@ OURS = {
     "x_MachineId": "p.machine_id",
     "x_Day": "p.day",
     "x_Category": "p.category",
+    "x_Origin": "p.origin",
+    "x_Estimated": "p.origin = 'estimate'",
     "x_Rule": "p.rule",
     "x_Weight": "p.weight",
     "x_WholeWeight": "p.whole",
 }
+
+
+OF_CHARGES = {
+    "BillingPeriodStart": "billing_start",
+    "BillingPeriodEnd": "billing_end",
+    "ChargePeriodStart": "period_start",
+    "ChargePeriodEnd": "period_end",
+    **COSTS,
+    "BillingCurrency": "currency",
+    "ChargeCategory": "charge_category",
+    "ChargeDescription": "description",
+    "ServiceName": "service_name",
+    "ResourceId": "resource_id",
+    "CommitmentDiscountId": "commitment_id",
+    "CommitmentDiscountStatus": "commitment_status",
+    "Tags": "tags",
+}
+"""What ledgers and estimates say in FOCUS terms: they have no line of a bill to take it from."""
+
+
+def of_charges(delivery: int) -> str:
+    """A SELECT of the charges of a delivered ledger as FOCUS rows with their `line`."""
+    columns = ", ".join(f'{ours} AS "{name}"' for name, ours in OF_CHARGES.items())
+    return f"SELECT line, {columns} FROM charges WHERE origin <> 'bill' AND delivery = {delivery}"
 
 
 def select(origin: str, columns: Mapping[str, str], delivery: int, sign: int = 1) -> str:
@@ -56,7 +82,7 @@ def select(origin: str, columns: Mapping[str, str], delivery: int, sign: int = 1
         if new.lower() not in known and old.lower() in known:
             told.append(f"b.{_quoted(known[old.lower()])} AS {_quoted(new)}")
     told += [f"{sql} AS {_quoted(name)}" for name, sql in OURS.items()]
-    told += ['f.path AS "x_SourceFile"', 'p.line + f.header_lines AS "x_SourceLine"']
+    told += ['f.path AS "x_SourceFile"', 'abs(p.line) // f.lines_per_row + f.header_lines AS "x_SourceLine"']
     return (
         f"SELECT {', '.join(told)} FROM allocations p JOIN ({origin}) b ON b.line = p.line "
         "JOIN delivered_files f ON f.delivery = p.delivery "

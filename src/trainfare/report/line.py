@@ -35,6 +35,7 @@ def payers(engine: DuckDB, delivery: int, line: int) -> LinePayers | None:
     if not found:
         return None
     charge = engine.records(f"SELECT {', '.join(_SHOWN)} FROM charges {where}")[0]
-    path, header = engine.row(f"SELECT path, header_lines FROM delivered_files WHERE delivery = {delivery}")
+    place = f"abs({line}) // lines_per_row + header_lines"
+    path, file_line = engine.row(f"SELECT path, {place} FROM delivered_files WHERE delivery = {delivery}")
     (parts,) = engine.records(f"SELECT {sums} FROM allocations {where}")
-    return LinePayers(path, line + header, charge, parts, found)
+    return LinePayers(path, file_line, charge, parts, found)

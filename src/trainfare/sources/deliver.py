@@ -13,7 +13,7 @@ from trainfare.errors import BadInputError, Faults, TrainfareError
 from trainfare.period import Month
 from trainfare.sources import recognise as formats
 from trainfare.sources.bills import focus
-from trainfare.tables import BASES, CHARGES
+from trainfare.tables import BASES, CHARGES, MACHINES
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
@@ -178,14 +178,19 @@ def adjusting_selects(
     engine: DuckDB, config: Config, bills: Iterable[Delivered], closed: Month, into: Month, sign: int
 ) -> list[str]:
     """The charges of a closed month in these bills, to be booked in `into`; with sign -1 they are taken back."""
+    return [adjusting(select, closed, into, sign) for select in charge_selects(engine, config, bills)]
+
+
+def adjusting(charges: str, closed: Month, into: Month, sign: int) -> str:
+    """What a SELECT of charges has of a closed month, booked in `into`. What is taken back has lines below zero."""
     own = {"billing_start": f"TIMESTAMP '{into}-01'", "billing_end": f"TIMESTAMP '{into}-01'"}
     own |= {name: f"{sign} * {name}" for name in BASES}
-    own["source"] = f"source || {quoted(f'{ADJUSTING}{closed}')}"
+    own |= {
+        "source": f"source || {quoted(f'{ADJUSTING}{closed}')}",
+        "line": f"CASE origin WHEN 'bill' THEN line ELSE {sign} * line END",
+    }
     columns = ", ".join(f"{own.get(name, name)} AS {name}" for name in CHARGES.names)
-    return [
-        f"SELECT {columns} FROM ({select}) WHERE {BILLING_MONTH} = DATE '{closed}-01'"
-        for select in charge_selects(engine, config, bills)
-    ]
+    return f"SELECT {columns} FROM ({charges}) WHERE {BILLING_MONTH} = DATE '{closed}-01'"
 
 
 def from_catalog(row: Delivery, archive: Path) -> Delivered:
@@ -205,8 +210,16 @@ def from_catalog(row: Delivery, archive: Path) -> Delivered:
 
 
 def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:
-    """The archived files of a kind that is no bill, each as a SELECT."""
-    return [f"SELECT * FROM {parquet(file.archive)}" for file in delivered if file.kind == kind]
+    """The archived files of a kind that is no bill, each as a SELECT. Owned hardware lists its machines by its price."""
+    files = list(delivered)
+    selects = [f"SELECT * FROM {parquet(file.archive)}" for file in files if file.kind == kind]
+    if kind == "machines":
+        told = ("machine_id", "resource_id", "line")
+        columns = ", ".join(
+            c.name if c.name in told else f"CAST(NULL AS {c.type}) AS {c.name}" for c in MACHINES.columns
+        )
+        selects += [f"SELECT {columns} FROM {parquet(file.archive)}" for file in files if file.kind == "hardware"]
+    return selects
 
 
 def header_lines(file: Delivered) -> int:

@@ -11,7 +11,15 @@ from trainfare.errors import TrainfareError
 from trainfare.sources.bills import focus
 from trainfare.sources.head import Head, look
 from trainfare.sources.inventories import machines_file
-from trainfare.sources.ledgers import prices_file
+from trainfare.sources.ledgers import (
+    hardware_file,
+    invoice_file,
+    labour_file,
+    licence_file,
+    power_file,
+    prices_file,
+    tariff_file,
+)
 from trainfare.sources.raw import parquet_rows
 from trainfare.sources.rows import bare, header_names
 from trainfare.sources.schedulers import jobs_file, sacct, sacct_json
@@ -24,6 +32,12 @@ FORMATS: tuple[ModuleType, ...] = (
     measurements_file,
     quality_file,
     prices_file,
+    labour_file,
+    licence_file,
+    invoice_file,
+    power_file,
+    tariff_file,
+    hardware_file,
     jobs_file,
     machines_file,
 )

@@ -105,6 +105,7 @@ def charges(engine: DuckDB, archived: Path, delivery: int, source: str, currency
     raw = raw_of(engine, "archived", archived)
     engine.run("DROP VIEW archived")
     columns = {"delivery": f"CAST({delivery} AS INTEGER)", "line": "line", "source": quoted(source)}
+    columns |= {"origin": "'bill'", "converted_from": "CAST(NULL AS VARCHAR)"}
     columns |= {name: raw.moment(given) for name, given in TIMES.items()}
     for name in ("billing_start", "billing_end"):
         columns[name] = f"coalesce({columns[name]}, date_trunc('month', {columns['period_start']}))"

@@ -6,7 +6,9 @@ WORKERS ?= 2
 PAGES := src/trainfare/web
 ASSETS := $(PAGES)/static/version.txt
 
-.PHONY: demo test lint bench reference setup assets services clean
+SEEDS ?= 30
+
+.PHONY: demo test lint bench reference scorecard setup assets services clean
 
 demo: $(VENV)/.ready assets
 	$(BIN)/trainfare demo --folder demo --months 3 --serve
@@ -25,6 +27,11 @@ bench: $(VENV)/.ready-bench
 reference: $(VENV)/.ready
 	$(BIN)/python docs/print_reference.py
 	$(BIN)/python docs/print_errors.py
+
+# Game days with known truth, about three seconds of work each; the page is what was found on this machine.
+scorecard: $(VENV)/.ready
+	$(BIN)/trainfare gameday --seeds $(SEEDS) --format md > docs/scorecard.new.md
+	mv docs/scorecard.new.md docs/scorecard.md
 
 setup: $(VENV)/.ready-dev assets
 

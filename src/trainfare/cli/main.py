@@ -25,6 +25,8 @@ COMMANDS = {
     "rules": ("trainfare.cli.rules:rules", "Look at the rules in force."),
     "serve": ("trainfare.cli.serve:serve", "Pages, API and metrics in the browser."),
     "export": ("trainfare.cli.export:export", "Chargeback as CSV, Parquet or FOCUS."),
+    "simulate": ("trainfare.cli.simulate:simulate", "Invent a cluster's month with known truth and chosen faults."),
+    "gameday": ("trainfare.cli.simulate:gameday", "Play months with known truth, and print a score card."),
 }
 
 

@@ -16,7 +16,7 @@ billed AS (
 ),
 alive AS (
   SELECT m.machine_id, coalesce(m.pool, '') AS pool, m.gpu_model, m.account, l.billed_to, b.currency, b.effective,
-    least(b.last_second, m.existed_to) - greatest(b.first_second, m.existed_from) AS billed_seconds,
+    CASE WHEN b.machine IS NULL THEN 0 ELSE least(b.last_second, m.existed_to) - greatest(b.first_second, m.existed_from) END AS billed_seconds,
     least(CASE WHEN m.listed THEN m.existed_to ELSE coalesce(h.ends, 0) END, g.ends) - greatest(l.billed_to, m.existed_from) AS unbilled_seconds
   FROM machines m JOIN late l ON l.account = m.account CROSS JOIN log g
   LEFT JOIN held h ON h.resource_id = m.resource_id OR (h.resource_id IS NULL AND lower(h.machine_id) = lower(m.machine_id))

@@ -1,10 +1,11 @@
--- Machines that came up in a burst, four or more of one pool, and stood without work for three quarters of their cost or more. At stake: their idle cost.
+-- Machines that came up in a burst, four or more of one pool, were there for two hours or more and stood without work for three quarters of their cost or more.
+-- At stake: their idle cost.
 WITH billed AS (
-  SELECT machine, min(epoch_second(first_start)) AS first_second FROM routed_kinds WHERE machine IS NOT NULL GROUP BY machine
+  SELECT machine, min(epoch_second(first_start)) AS first_second, max(epoch_second(last_end)) AS last_second FROM routed_kinds WHERE machine IS NOT NULL GROUP BY machine
 ),
 came AS (
   SELECT m.machine_id, m.resource_id, coalesce(m.pool, m.account, m.region, '') AS pool,
-    CASE WHEN m.existed_from > -9000000000 THEN m.existed_from ELSE b.first_second END AS appeared
+    CASE WHEN m.existed_from > -9000000000 THEN m.existed_from ELSE b.first_second END AS appeared, least(b.last_second, m.existed_to) AS gone
   FROM machines m JOIN billed b ON b.machine = m.machine
 ),
 cost AS (
@@ -15,7 +16,7 @@ unused AS (
   SELECT c.*, s.idle, s.currency,
     CASE WHEN c.appeared - lag(c.appeared) OVER (PARTITION BY c.pool ORDER BY c.appeared, c.machine_id) <= 1800 THEN 0 ELSE 1 END AS begins
   FROM came c JOIN cost s ON s.resource_id = c.resource_id
-  WHERE c.appeared > {{month_start}} AND s.effective > 0 AND s.idle * 4 >= s.effective * 3
+  WHERE c.appeared > {{month_start}} AND c.gone - c.appeared >= 7200 AND s.effective > 0 AND s.idle * 4 >= s.effective * 3
 ),
 bursts AS (
   SELECT *, sum(begins) OVER (PARTITION BY pool ORDER BY appeared, machine_id) AS burst FROM unused

@@ -1,0 +1,151 @@
+"""Game days: months with known truth and known faults, built and checked, and how well that went."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+
+from trainfare import pipeline
+from trainfare.config import FILE_NAME, load
+from trainfare.period import Month
+from trainfare.report.check import Life, check
+from trainfare.report.opened import open_books
+from trainfare.simulate.cluster import Fault, Played, parse, play
+from trainfare.store import Store
+
+COMPLETE = "complete"
+"""The day on which nothing is wrong."""
+MONTH = Month(2026, 10)
+CLOSE = Decimal("0.05")
+"""Money at stake may be off by this part of the truth."""
+SURE = Decimal("0.95")
+"""The part of the seeds on which a day must end right."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One game day: what was expected, what was found, and how far the account was from the truth."""
+
+    day: str
+    seed: int
+    bill: Decimal
+    jobs: int
+    wrong_jobs: int
+    worst: Decimal
+    """The largest error of a job, in money."""
+    error: Decimal
+    """The errors of all jobs added up, whatever their sign."""
+    found: frozenset[str]
+    """Codes beyond their limits."""
+    at_stake: Decimal
+    true_stake: Decimal
+
+    @property
+    def expected(self) -> frozenset[str]:
+        return frozenset() if self.day == COMPLETE else frozenset({self.day})
+
+    @property
+    def missed(self) -> frozenset[str]:
+        return self.expected - self.found
+
+    @property
+    def false(self) -> frozenset[str]:
+        return self.found - self.expected
+
+    @property
+    def stake_error(self) -> Decimal:
+        """How far the money at stake is from the truth, as a part of the truth."""
+        return abs(self.at_stake - self.true_stake) / self.true_stake if self.true_stake else Decimal(0)
+
+    @property
+    def is_right(self) -> bool:
+        """The finding and no other, with its money; on a complete day nothing, and every job to the last digit."""
+        exact = self.day != COMPLETE or self.error == 0
+        return exact and not self.missed and not self.false and self.stake_error <= CLOSE
+
+
+@dataclass(frozen=True)
+class Score:
+    """All seeds of one kind of day."""
+
+    day: str
+    results: tuple[Result, ...]
+
+    @property
+    def right(self) -> int:
+        return sum(one.is_right for one in self.results)
+
+    @property
+    def is_reached(self) -> bool:
+        return self.right >= SURE * len(self.results)
+
+    def record(self) -> dict[str, object]:
+        """The line of the score card."""
+        results = self.results
+        worst = max(results, key=lambda one: one.error / one.bill)
+        stakes = sorted(one.stake_error for one in results)
+        return {
+            "day": self.day,
+            "seeds": len(results),
+            "right": self.right,
+            "found": sum(bool(one.expected & one.found) for one in results) if self.day != COMPLETE else None,
+            "missed": sum(bool(one.missed) for one in results),
+            "false": sum(bool(one.false) for one in results),
+            "jobs": sum(one.jobs for one in results),
+            "wrong_jobs": sum(one.wrong_jobs for one in results),
+            "worst_job": max(one.worst for one in results),
+            "error_of_bill": _percent(worst.error / worst.bill),
+            "stake_off_median": _percent(stakes[len(stakes) // 2]) if self.day != COMPLETE else None,
+            "stake_off_most": _percent(stakes[-1]) if self.day != COMPLETE else None,
+        }
+
+
+def _percent(part: Decimal) -> str:
+    return f"{100 * part:.4f} %" if part else "0 %"
+
+
+def run(
+    days: Sequence[str], seeds: Sequence[int], machines: int, progress: Callable[[str], None] = lambda told: None
+) -> Iterator[Score]:
+    """Play each kind of day with each seed. A day is `complete` or a fault as `simulate` takes it."""
+    for day in days:
+        code = COMPLETE if day == COMPLETE else next(iter(parse([day], MONTH)))
+        results = []
+        for seed in seeds:
+            progress(f"{code}, seed {seed}")
+            results.append(_result(code, seed, machines, {} if day == COMPLETE else parse([day], MONTH)))
+        yield Score(code, tuple(results))
+
+
+def _result(day: str, seed: int, machines: int, faults: dict[str, Fault]) -> Result:
+    with tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True) as folder:
+        played = play(Path(folder), seed, machines, faults, MONTH)
+        return _judged(day, seed, played)
+
+
+def _judged(day: str, seed: int, played: Played) -> Result:
+    """Build and check a game day as a user would, and hold it against the truth."""
+    config = load(played.folder / FILE_NAME)
+    with Store.open(played.folder, config.catalog) as store, pipeline.fresh_engine() as engine:
+        (built,) = pipeline.build(config, store, played.month)
+        opened = open_books(engine, [store.files(built.book)])
+        findings = check(opened, msgspec.structs.asdict(config.check), Life({}, {}))
+        shared = engine.rows("SELECT job_id, sum(effective) FROM shares WHERE job_id IS NOT NULL GROUP BY job_id")
+        (bill,) = engine.row("SELECT sum(effective) FROM bill_totals")
+    given = dict(shared)
+    errors = {job: abs(given.get(job, 0) - played.costs.get(job, 0)) for job in given.keys() | played.costs.keys()}
+    return Result(
+        day=day,
+        seed=seed,
+        bill=bill,
+        jobs=len(played.costs),
+        wrong_jobs=sum(bool(error) for error in errors.values()),
+        worst=max(errors.values(), default=Decimal(0)),
+        error=sum(errors.values(), Decimal(0)),
+        found=frozenset(one.code for one in findings if one.breached),
+        at_stake=sum((one.at_stake or Decimal(0) for one in findings if one.code == day), Decimal(0)),
+        true_stake=played.stakes.get(day, Decimal(0)),
+    )

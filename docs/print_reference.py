@@ -47,6 +47,7 @@ SETTINGS = {
         "Where the catalog is: a file, or a URL such as `postgresql://user@host/database`. "
         "Without it: `catalog.sqlite` in the workspace."
     ),
+    "serve": "Who is let in by `trainfare serve`, below `[serve]`. See below.",
     "source": "What to read, one `[[source]]` for each. See below.",
     "labels": (
         'Which tags on the bill mean which label of a job, most wanted first, as in `team = ["team", "squad"]`. '
@@ -58,6 +59,16 @@ SETTINGS = {
         "Whether the built-in rules come after yours. With `false`, what none of yours matches is unallocated."
     ),
     "check": "How much is too much for `trainfare check`. See below.",
+}
+SERVE_SETTINGS = {
+    "sign_in": (
+        "`none`: whoever reaches the service, which then listens on loopback only; `local`: people with a password, "
+        "added with `trainfare user add`; `proxy`: whom a proxy names. Tokens count with each of them."
+    ),
+    "proxies": "Addresses from which the proxy's header is believed.",
+    "proxy_header": "The header in which the proxy names the person, who must be a user here.",
+    "session_hours": "How long somebody stays signed in.",
+    "requests_per_minute": "The most that one address may ask for in a minute, where people sign in.",
 }
 CHECK_SETTINGS = {
     "unallocated": "F1: cost of training without a payer.",
@@ -144,6 +155,9 @@ TO = {
     "__outside__": "on the bill, but not training",
 }
 VARIABLES = {
+    "TRAINFARE_LOG": "`json` or `text`: how `trainfare serve` logs; without it JSON lines where stderr is no terminal",
+    "TRAINFARE_WORKSPACE": "set by `trainfare serve` for its processes: the workspace",
+    "TRAINFARE_FORM_SECRET": "set by `trainfare serve` for its processes, anew at each start: signs its forms",
     "TRAINFARE_CURRENCY": "counts before `currency` in the settings file",
     "TRAINFARE_CATALOG": "counts before `catalog` in the settings file",
     "TRAINFARE_MEMORY_LIMIT": "most memory a command takes before it goes on on disk, such as `4GB`",
@@ -341,6 +355,8 @@ def settings_page() -> str:
         "## `[check]`",
         "Numbers are percent, of the cost of training unless told otherwise: of all that is not `__outside__`.",
         _settings_of(config.Check, CHECK_SETTINGS),
+        "## `[serve]`: who is let in by `trainfare serve`",
+        _settings_of(config.Serve, SERVE_SETTINGS),
         "## Environment",
         grid(("variable", "meaning"), worded(VARIABLES, VARIABLES)),
     )

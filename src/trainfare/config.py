@@ -5,13 +5,13 @@ import os
 import re
 import tomllib
 import zoneinfo
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import msgspec
 
 from trainfare.errors import Faults, TrainfareError
+from trainfare.sections import Check, Serve, check_serve
 from trainfare.tables import CATEGORIES, LABELS
 
 FILE_NAME = "trainfare.toml"
@@ -81,17 +81,6 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
-class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much is too much, in percent: `trainfare check` ends with exit code 1 beyond it."""
-
-    unallocated: Decimal = Decimal(5)
-    owner_coverage: Decimal = Decimal(95)
-    counted_twice: Decimal = Decimal(0)
-    commitment_step: Decimal = Decimal(1)
-    burst: Decimal = Decimal(1)
-    not_billed: Decimal = Decimal(5)
-
-
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything a user can hold an opinion on."""
 
@@ -102,6 +91,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rule: tuple[Rule, ...] = ()
     default_rules: bool = True
     check: Check = Check()
+    serve: Serve = Serve()
     where: str = FILE_NAME
     folder: Path = Path()
 
@@ -175,10 +165,17 @@ def is_zone(name: str) -> bool:
 
 def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
     """Tell everything that is wrong: of each part first whether it has the right shape, then what it says."""
-    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check")}
+    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check", "serve")}
     sound = _sound(top, Config, where, faults)
     _check_top(msgspec.convert(sound, Config), where, faults)
     _check_limits(raw.get("check", {}), f"{where} [check]", faults)
+    serve, place = raw.get("serve", {}), f"{where} [serve]"
+    if not isinstance(serve, dict):
+        faults.add(
+            f"{where} serve", f"{_shown_type(serve)} where a table belongs", "Write [serve] and its settings below."
+        )
+    elif _sound(serve, Serve, place, faults) == serve:
+        check_serve(msgspec.convert(serve, Serve), place, faults)
     for number, entry in _entries(raw, "source", where, faults):
         place = f"{where} [[source]] #{number}"
         if _sound(entry, Source, place, faults) == entry and "path" in entry:

@@ -80,7 +80,7 @@ def wait_until_ready(server: Server) -> None:
     deadline = time.monotonic() + STARTUP_SECONDS
     while True:
         try:
-            server.ask("/")
+            server.ask("/livez")
         except OSError:
             if server.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError("the server did not start") from None

@@ -1,11 +1,14 @@
 """`trainfare serve`: pages, API and metrics."""
 
 import ipaddress
+import secrets
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from trainfare.cli import options, terminal
+from trainfare.cli import options, published, terminal
+from trainfare.config import Config
 from trainfare.errors import TrainfareError
 
 
@@ -20,10 +23,8 @@ def serve(workspace: Path, host: str, port: int, workers: int) -> None:
 
     import uvicorn
 
-    options.settings_of(workspace)
-    if not _is_loopback(host):
-        do = "Leave --host out."
-        raise TrainfareError("--host", f"{host} can be reached from elsewhere, and nobody would have to sign in", do)
+    _require_sign_in(options.settings_of(workspace), workspace, host)
+    os.environ["TRAINFARE_FORM_SECRET"] = secrets.token_hex(32)
     os.environ["TRAINFARE_WORKSPACE"] = str(workspace.resolve())
     terminal.talk(f"Trainfare is on http://{host}:{port}   (Ctrl-C ends it)")
     uvicorn.run(
@@ -36,6 +37,19 @@ def serve(workspace: Path, host: str, port: int, workers: int) -> None:
         access_log=False,
         server_header=False,
     )
+
+
+def _require_sign_in(config: Config, workspace: Path, host: str) -> None:
+    """Who can be reached from elsewhere must know who asks."""
+    if config.serve.sign_in == "none" and not _is_loopback(host):
+        do = 'Write sign_in = "local" or "proxy" below [serve] in the settings, or leave --host out.'
+        raise TrainfareError("--host", f"{host} can be reached from elsewhere, and nobody would have to sign in", do)
+    if config.serve.sign_in == "local":
+        with ExitStack() as stack:
+            users = published.open_store(stack, config, workspace).catalog.access.users()
+        if not any(user.has_password and not user.disabled_at for user in users):
+            do = "Add one with: trainfare user add NAME --role admin"
+            raise TrainfareError("[serve] sign_in", "nobody has a password to sign in with", do)
 
 
 def _is_loopback(host: str) -> bool:

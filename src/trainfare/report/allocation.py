@@ -1,6 +1,7 @@
 """Costs in the shape of OpenCost's allocation API, so that its clients can be pointed at us.
 
-Its figures are numbers, and so are these, with all of their digits. A job is what it calls a controller, a team a namespace. What nobody held is `__idle__`; what no rule could give to anybody is
+Its figures are numbers, and so are these, with all of their digits. A job is what it calls
+a controller, a team a namespace. What nobody held is `__idle__`; what no rule could give to anybody is
 `__unallocated__`, as is what has no value of the key asked for.
 """
 

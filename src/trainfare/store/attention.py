@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from sqlalchemy import insert, select
 
 from trainfare.period import Month
+from trainfare.store import audit
 from trainfare.store.database import Database
 from trainfare.store.records import Acceptance, Book
 from trainfare.store.schema import ACCEPTANCES, BOOKS, SIGHTINGS
@@ -43,6 +44,8 @@ class Attention:
         accepted = Acceptance(code, reason, until, datetime.now(UTC), by)
         with self._database.write() as connection:
             connection.execute(insert(ACCEPTANCES), asdict(accepted) | {"until": until.isoformat()})
+            told = {"code": code, "reason": reason, "until": until.isoformat()}
+            audit.append(connection, by, "finding accepted", told)
         return accepted
 
     def accepted(self, on: date) -> dict[str, Acceptance]:

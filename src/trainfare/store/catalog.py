@@ -11,7 +11,10 @@ from sqlalchemy import Connection, RowMapping, Select, Table, func, insert, sele
 
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
+from trainfare.store import audit
+from trainfare.store.access import Access
 from trainfare.store.attention import Attention
+from trainfare.store.audit import Audit
 from trainfare.store.database import Database
 from trainfare.store.records import Book, Closing, Delivery, NewBook, NewDelivery, Total
 from trainfare.store.schema import BOOK_DELIVERIES, BOOK_FILES, BOOK_TOTALS, BOOKS, CLOSINGS, DELIVERIES, IDENTITY
@@ -22,6 +25,16 @@ class Catalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    @property
+    def access(self) -> Access:
+        """Who may come in."""
+        return Access(self._database)
+
+    @property
+    def audit(self) -> Audit:
+        """Who changed what."""
+        return Audit(self._database)
 
     @property
     def attention(self) -> Attention:
@@ -76,7 +89,10 @@ class Catalog:
             if latest != expected_version:
                 what = f"another build published version {latest} while this one ran"
                 raise IncompleteError(f"book {month}", what, "Run trainfare build again.")
-            _insert_book(connection, month, (latest or 0) + 1, book)
+            version = (latest or 0) + 1
+            _insert_book(connection, month, version, book)
+            told = {"month": str(month), "version": version, "inputs": book.inputs_sha256}
+            audit.append(connection, audit.person(), "book published", told)
             return _books(connection, _newest_first(month).limit(1))[0]
 
     def latest(self, month: Month) -> Book | None:
@@ -120,6 +136,8 @@ class Catalog:
                 raise TrainfareError(f"book {month}", what, _CLOSED_HELP)
             row = {"month": month, "book_id": book["id"], "closed_at": _now(), "closed_by": by, "note": note}
             connection.execute(insert(CLOSINGS), row)
+            told = {"month": str(month), "version": book["version"], "note": note}
+            audit.append(connection, by, "month closed", told)
             return Closing(month, book["version"], row["closed_at"], by, note)
 
     def closing(self, month: Month) -> Closing | None:

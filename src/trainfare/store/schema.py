@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeDecorator
 
 from trainfare.period import Month
 
-REVISION = 2
+REVISION = 3
 """The schema that this code reads and writes; the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"
@@ -167,5 +167,58 @@ ACCEPTANCES = Table(
     Column("until", Text, nullable=False),
     Column("accepted_at", Moment, nullable=False),
     Column("accepted_by", Text, nullable=False),
+    sqlite_strict=True,
+)
+
+USERS = Table(
+    "users",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("sees", Text),
+    Column("password", Text),
+    Column("created_at", Moment, nullable=False),
+    Column("disabled_at", Moment),
+    sqlite_strict=True,
+)
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("token_sha256", Text, nullable=False, unique=True),
+    Column("role", Text, nullable=False),
+    Column("sees", Text),
+    Column("scopes", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("expires_at", Moment),
+    Column("revoked_at", Moment),
+    Column("last_used_at", Moment),
+    sqlite_strict=True,
+)
+
+SESSIONS = Table(
+    "sessions",
+    METADATA,
+    Column("session_sha256", Text, primary_key=True),
+    Column("user_name", Text, ForeignKey("users.name"), nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    Column("ended_at", Moment),
+    sqlite_strict=True,
+)
+
+AUDIT = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("at", Moment, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("details", Text, nullable=False),
+    Column("previous_sha256", Text, nullable=False),
+    Column("sha256", Text, nullable=False, unique=True),
     sqlite_strict=True,
 )

@@ -1,26 +1,29 @@
 """The application: who comes in, what answers, and what every answer carries."""
 
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from litestar import Litestar, Request
+from litestar.config.csrf import CSRFConfig
 from litestar.datastructures import CacheControlHeader
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
 from litestar.middleware import DefineMiddleware
+from litestar.middleware.rate_limit import RateLimitConfig
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.static_files import create_static_files_router
 
 from trainfare import __version__
-from trainfare.config import FILE_NAME, load
+from trainfare.config import FILE_NAME, Config, load
 from trainfare.errors import TrainfareError
 from trainfare.store import Store
-from trainfare.web import api, pages, problems
+from trainfare.web import api, pages, problems, sign_in
 from trainfare.web.books import Shelf
-from trainfare.web.door import Door
+from trainfare.web.door import Door, Rules
 from trainfare.web.figures import Figures
 from trainfare.web.headers import secure
 from trainfare.web.rights import may_read
@@ -31,15 +34,17 @@ STATIC = Path(__file__).parent / "static"
 """Scripts and styles, built from `assets` and npm packages, and shipped with the package."""
 DESCRIPTION = "What did one hour of training really cost, and where does each dollar come from?"
 A_YEAR = 365 * 24 * 3600
+WITHOUT_FORMS = ["^/api", "^/allocation", "^/static", "^/metrics", "^/(livez|readyz|healthz)"]
+"""Addresses that only read, and set no cookie."""
 LARGEST_BODY = 64 * 1024
 
 
-def create_app(workspace: Path) -> Litestar:
-    """The service over the published books of a workspace."""
+def create_app(workspace: Path, secret: str = "") -> Litestar:
+    """The service over the published books of a workspace. Processes that serve together share a secret for their forms."""
     config = load(workspace / FILE_NAME)
     store = Store.open(workspace, config.catalog)
     shelf = Shelf(store, config)
-    figures = Figures()
+    figures, tries = Figures(), sign_in.Tries()
 
     @asynccontextmanager
     async def life(app: Litestar) -> AsyncIterator[None]:
@@ -50,16 +55,29 @@ def create_app(workspace: Path) -> Litestar:
             store.catalog.dispose()
 
     return Litestar(
-        route_handlers=[*api.routes(), *pages.routes(), *_static()],
+        route_handlers=[*api.routes(), *sign_in.ROUTES, *pages.routes(), *_static()],
         dependencies={
             "shelf": Provide(lambda: shelf, sync_to_thread=False),
             "viewer": Provide(_viewer, sync_to_thread=False),
             "figures": Provide(lambda: figures, sync_to_thread=False),
+            "tries": Provide(lambda: tries, sync_to_thread=False),
         },
-        middleware=[Watched(figures), DefineMiddleware(Door)],
+        middleware=[
+            Watched(figures),
+            DefineMiddleware(Door, rules=Rules(config, store.catalog.access)),
+            *_limits(config),
+        ],
+        csrf_config=CSRFConfig(
+            secret=secret or secrets.token_hex(32),
+            cookie_name="trainfare_csrf",
+            cookie_samesite="strict",
+            cookie_httponly=True,
+            exclude=WITHOUT_FORMS,
+        ),
         before_send=[secure],
         exception_handlers={
             TrainfareError: problems.of_trainfare,
+            problems.SignInFirstError: problems.of_visitor,
             HTTPException: problems.of_http,
             Exception: problems.of_fault,
         },
@@ -74,8 +92,16 @@ def create_app(workspace: Path) -> Litestar:
         guards=[may_read],
         logging_config=None,
         request_max_body_size=LARGEST_BODY,
-        signature_types=[Shelf, Viewer, Figures],
+        signature_types=[Shelf, Viewer, Figures, sign_in.Tries],
     )
+
+
+def _limits(config: Config) -> list[Any]:
+    """Where people come from elsewhere, nobody may ask for more than their part."""
+    if config.serve.sign_in == "none":
+        return []
+    limit = RateLimitConfig(("minute", config.serve.requests_per_minute), exclude=["^/static", "^/livez", "^/readyz"])
+    return [limit.middleware]
 
 
 def _viewer(request: Request[Viewer, Any, Any]) -> Viewer:

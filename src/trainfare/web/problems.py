@@ -33,7 +33,22 @@ class NotAllowedError(TrainfareError):
     """The viewer may not see or do that."""
 
 
-STATUSES: dict[type[TrainfareError], int] = {NotThereError: 404, NotAllowedError: 403, IncompleteError: 404}
+class TooManyError(TrainfareError):
+    """The same was tried too often in a short time."""
+
+
+class SignInFirstError(HTTPException):
+    """A person came without a session: they are sent to sign in, and come back to where they wanted to go."""
+
+    status_code = 303
+
+
+STATUSES: dict[type[TrainfareError], int] = {
+    NotThereError: 404,
+    NotAllowedError: 403,
+    TooManyError: 429,
+    IncompleteError: 404,
+}
 
 
 def answer(problem: Problem, headers: dict[str, str] | None = None) -> Response[bytes]:
@@ -44,6 +59,10 @@ def answer(problem: Problem, headers: dict[str, str] | None = None) -> Response[
 def of_trainfare(request: Request[Any, Any, Any], error: TrainfareError) -> Response[bytes]:
     """An error a user can mend."""
     return answer(Problem(STATUSES.get(type(error), 400), error.what, error.do, error.where))
+
+
+def of_visitor(request: Request[Any, Any, Any], error: SignInFirstError) -> Response[bytes]:
+    return Response(b"", status_code=303, headers={**(error.headers or {}), "Cache-Control": "no-store"})
 
 
 def of_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:

@@ -16,9 +16,13 @@ Asker = ASGIConnection[Any, Viewer, Any, Any]
 
 def sees_everything(connection: Asker, _: BaseRouteHandler) -> None:
     """Only for those who may see the whole bill."""
-    if not connection.user.sees_all:
+    require_all(connection.user)
+
+
+def require_all(viewer: Viewer) -> None:
+    if not viewer.sees_all:
         do = "Ask for a token or a role that sees every cost centre: viewer, finance, operator or admin."
-        raise NotAllowedError(connection.user.name, "this tells of the whole bill, and you may see a part of it", do)
+        raise NotAllowedError(viewer.name, "this tells of the whole bill, and you may see a part of it", do)
 
 
 def may_scrape(connection: Asker, route: BaseRouteHandler) -> None:

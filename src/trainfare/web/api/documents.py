@@ -1,19 +1,17 @@
 """The API's own description: the OpenAPI document, and a page of it that needs nothing from elsewhere."""
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, select_autoescape
 from litestar import Litestar, MediaType, Request, Response, get
 
 from trainfare.web.api.answer import CSV, PARQUET
+from trainfare.web.pages import frame
 from trainfare.web.rights import PUBLIC
 from trainfare.web.viewer import Viewer
 
 DOCUMENT = "/api/openapi.json"
-TEMPLATES = Path(__file__).parent.parent / "templates"
 
 
 @get(DOCUMENT, opt=PUBLIC, include_in_schema=False, sync_to_thread=False)
@@ -24,12 +22,7 @@ def openapi_document(request: Request[Viewer, Any, Any]) -> Response[bytes]:
 @get("/api", opt=PUBLIC, include_in_schema=False, media_type=MediaType.HTML, sync_to_thread=True)
 def openapi_page(request: Request[Viewer, Any, Any]) -> str:
     """Every address with its parameters and answers, readable without a script."""
-    return _templates().get_template("api.html").render(document=document(request.app), url=DOCUMENT)
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=select_autoescape(), trim_blocks=True)
+    return frame.environment().get_template("api.html").render(document=document(request.app), url=DOCUMENT)
 
 
 @cache

@@ -58,6 +58,7 @@ SCRAPE = {
     "/metrics",
     media_type=CONTENT_TYPE,
     guards=[may_scrape],
+    opt={"scope": "metrics"},
     responses=SCRAPE,
     sync_to_thread=True,
     summary="Figures for Prometheus",

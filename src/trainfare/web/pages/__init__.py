@@ -16,6 +16,7 @@ from trainfare.web.pages import asked, books, debug, executive, findings, frame,
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Panel, Sheet
 from trainfare.web.problems import STATUSES
+from trainfare.web.rights import require_all, sees_everything
 from trainfare.web.viewer import Viewer
 
 Panels = Mapping[str, Callable[[Desk], Panel]]
@@ -28,6 +29,8 @@ PAGES: dict[str, tuple[str, Callable[[Desk], Sheet], Panels]] = {
     "rules": ("/rules", rules.sheet, rules.PANELS),
 }
 """Each page's name, its address, what makes it, and its panels by name."""
+WHOLE_BILL = ("books", "findings", "rules")
+"""The pages that tell of the whole bill, which is not for those who see a part of it."""
 TEMPLATES = {"jobs": "jobs.html"}
 """The pages that need more than figures and panels."""
 
@@ -40,7 +43,16 @@ def _desk(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, path: s
 def _page(name: str) -> ControllerRouterHandler:
     path, sheet, _ = PAGES[name]
 
-    @get(path, name=f"page {name}", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
+    guards = [sees_everything] if name in WHOLE_BILL else []
+
+    @get(
+        path,
+        name=f"page {name}",
+        media_type=MediaType.HTML,
+        include_in_schema=False,
+        sync_to_thread=True,
+        guards=guards,
+    )
     def page(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> str:
         desk = _desk(request, shelf, viewer, path)
         return frame.render(TEMPLATES.get(name, "page.html"), desk, name, sheet(desk))
@@ -60,6 +72,8 @@ def one_job(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, job_i
 def panel(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, page: str, file: str) -> Response[str]:
     """One panel as data: what its table shows, with all digits, as CSV or JSON."""
     name, _, ending = file.rpartition(".")
+    if page in WHOLE_BILL:
+        require_all(viewer)
     panels = _panels(page, request)
     if name not in panels or ending not in ("csv", "json"):
         raise NotFoundException()

@@ -1,0 +1,250 @@
+"""Who is let in, and what they see. The table names every route: one that is not in it fails."""
+
+import json
+import shutil
+import subprocess
+import urllib.parse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from litestar import Litestar
+from workspace.folder import Workspace
+
+from trainfare.web.app import create_app
+
+from .server import COMMAND, Answer, Server, serving
+
+PASSWORD = "correct horse battery"
+
+PUBLIC = ["/livez", "/healthz", "/readyz", "/api", "/api/openapi.json", "/sign-in"]
+EVERYBODY = [
+    "/",
+    "/jobs",
+    "/jobs/{job_id:path}",
+    "/debug",
+    "/panels/{page:str}/{file:str}",
+    "/allocation",
+    "/allocation/compute",
+    "/api/v1/books",
+    "/api/v1/jobs",
+    "/api/v1/jobs/{job_id:str}",
+    "/api/v1/jobs/{job_id:str}/explain",
+    "/api/v1/machines",
+    "/api/v1/report",
+    "/api/v1/trend",
+]
+WHOLE_BILL = [
+    "/api/v1/diff",
+    "/api/v1/findings",
+    "/api/v1/lines/{delivery:int}/{line:int}",
+    "/api/v1/reconcile",
+    "/api/v1/rules",
+    "/metrics",
+    "/books",
+    "/findings",
+    "/rules",
+]
+FORMS = ["/sign-in", "/sign-out"]
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A server that people sign in to, and the tokens made for it."""
+
+    server: Server
+    tokens: dict[str, str]
+    workspace: Workspace
+
+    def ask(self, path: str, token: str) -> Answer:
+        return self.server.ask(path, headers={"Authorization": f"Bearer {self.tokens[token]}", "Accept": "*/*"})
+
+
+def trainfare(workspace: Workspace, *arguments: str, given: str = "") -> str:
+    command = [COMMAND, *arguments, "-w", workspace.folder]
+    ran = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    return ran.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def signed(company: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signed]:
+    made = Workspace(shutil.copytree(company.folder, tmp_path_factory.mktemp("signed") / "workspace"))
+    settings = made.folder / "trainfare.toml"
+    settings.write_text(f'{settings.read_text(encoding="utf-8")}\n[serve]\nsign_in = "local"\n', encoding="utf-8")
+    trainfare(made, "user", "add", "ana", "--role", "team", "--sees", "team:nlp", given=PASSWORD + "\n")
+    trainfare(made, "user", "add", "fin", "--role", "finance", given=PASSWORD + "\n")
+    tokens = {
+        "nlp": trainfare(made, "token", "create", "nlp", "--role", "team", "--sees", "team:nlp"),
+        "all": trainfare(made, "token", "create", "all", "--role", "viewer"),
+        "scraper": trainfare(made, "token", "create", "scraper", "--scope", "metrics"),
+        "gone": trainfare(made, "token", "create", "gone"),
+    }
+    trainfare(made, "token", "revoke", "4")
+    with serving(made.folder, log=made.folder / "server.log") as server:
+        yield Signed(server, tokens, made)
+
+
+@pytest.fixture(scope="module")
+def app(company: Workspace) -> Litestar:
+    return create_app(company.folder)
+
+
+def routes(app: Litestar, method: str) -> set[str]:
+    return {
+        str(route.path)
+        for route in app.routes
+        if method in getattr(route, "methods", ()) and not str(route.path).startswith(("/static", "/api/schema"))
+    }
+
+
+def real(path: str, job: str) -> str:
+    """A route with its parts filled in."""
+    parts = {"{job_id:str}": job, "{job_id:path}": job, "{delivery:int}": "1", "{line:int}": "1"}
+    parts |= {"{page:str}": "jobs", "{file:str}": "everything.json"}
+    for part, value in parts.items():
+        path = path.replace(part, value)
+    return f"{path}?window=2026-10" if "allocation" in path else path
+
+
+def test_every_route_is_in_the_table(app: Litestar) -> None:
+    listed = {*PUBLIC, *EVERYBODY, *WHOLE_BILL}
+    assert routes(app, "GET") == listed
+    assert routes(app, "POST") == set(FORMS)
+    assert len(listed) > 25
+
+
+@pytest.mark.parametrize("path", [*EVERYBODY, *WHOLE_BILL, "/api/schema/openapi.json", "/panels/books/versions.csv"])
+def test_without_a_name_nobody_is_let_in(signed: Signed, path: str) -> None:
+    told = signed.server.ask(real(path, "alone-2026-11"))
+    assert told.status == 401
+    assert signed.ask(real(path, "alone-2026-11"), "gone").status == 401
+    wanted_page = signed.server.ask(real(path, "alone-2026-11"), headers={"Accept": "text/html"})
+    assert (wanted_page.status, wanted_page.headers["location"][:14]) == (303, "/sign-in?back=")
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_what_is_public_answers_anybody(signed: Signed, path: str) -> None:
+    assert signed.server.ask(path).status == 200
+
+
+@pytest.mark.parametrize("path", EVERYBODY)
+def test_a_team_and_a_viewer_may_ask(signed: Signed, path: str) -> None:
+    assert signed.ask(real(path, "alone-2026-11"), "nlp").status == 200
+    assert signed.ask(real(path, "alone-2026-11"), "all").status == 200
+
+
+@pytest.mark.parametrize("path", WHOLE_BILL)
+def test_what_tells_of_the_whole_bill_is_not_for_a_team(signed: Signed, path: str) -> None:
+    assert signed.ask(real(path, ""), "nlp").status == 403
+    assert signed.ask(real(path, ""), "all").status in (200, 403 if path == "/metrics" else 404)
+    assert signed.ask(real(path, ""), "scraper").status == (200 if path == "/metrics" else 403)
+
+
+def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> None:
+    whole = signed.ask("/api/v1/jobs?window=2026-10&limit=1000", "all").json["rows"]
+    mine = {row["job"] for row in whole if row["team"] == "nlp"}
+    others = {row["job"] for row in whole} - mine
+    assert mine
+    assert others
+    listed = signed.ask("/api/v1/jobs?window=2026-10&limit=1000", "nlp").json
+    assert {row["job"] for row in listed["rows"]} == mine
+    costs = {row["team"]: row["cost"] for row in signed.ask("/api/v1/report?window=2026-10", "all").json["rows"]}
+    report = signed.ask("/api/v1/report?window=2026-10", "nlp").json
+    assert [(row["team"], row["cost"]) for row in report["rows"]] == [("nlp", costs["nlp"])]
+    assert report["total"] == report["bill"] == costs["nlp"]
+    assert (report["idle"]["cost"], report["findings"]) == ("0.00", [])
+    foreign = sorted(others)[0]
+    assert signed.ask("/panels/rules/taken.csv", "nlp").status == 403
+    for path in (
+        f"/api/v1/jobs/{foreign}?window=2026-10",
+        f"/api/v1/jobs/{foreign}/explain?month=2026-10",
+        f"/jobs/{foreign}?from=2026-10",
+    ):
+        assert signed.ask(path, "nlp").status == 404
+    foreign_words = {*others, costs["vision"], costs["speech"], "speech", "vision"}
+    for path in (
+        *EVERYBODY,
+        "/api/v1/jobs?format=csv&limit=1000&window=2026-10",
+        "/api/v1/report?filter=team:vision&window=2026-10",
+        "/api/v1/report?aggregate=machine,day&window=2026-10&format=csv",
+        "/api/v1/trend?key=team&window=2026-10",
+        "/panels/executive/teams.csv",
+        "/?from=2026-10&to=2026-10",
+    ):
+        text = signed.ask(real(path, sorted(mine)[0]), "nlp").text
+        found = {
+            word for word in foreign_words if word in text and not (word in ("vision", "speech") and f":{word}" in path)
+        }
+        assert not found, (path, found)
+
+
+def test_signing_in_takes_the_right_password_and_a_form_of_ours(signed: Signed) -> None:
+    server = signed.server
+    page = server.ask("/sign-in?back=/jobs", headers={"Accept": "text/html"})
+    csrf = page.headers["set-cookie"].split(";")[0]
+    token = csrf.partition("=")[2].strip('"')
+
+    def sign_in(password: str, cookie: str = csrf, back: str = "/jobs") -> Answer:
+        form = urllib.parse.urlencode({"name": "ana", "password": password, "back": back, "_csrf_token": token})
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
+        return server.ask("/sign-in", "POST", headers, form.encode())
+
+    assert sign_in("wrong password").status == 401
+    assert sign_in(PASSWORD, cookie="trainfare_csrf=other").status == 403
+    assert sign_in(PASSWORD, back="//elsewhere.example").headers["location"] == "/"
+    signed_in = sign_in(PASSWORD)
+    assert (signed_in.status, signed_in.headers["location"]) == (303, "/jobs")
+    cookie = signed_in.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    session = cookie.split(";")[0]
+    assert {row["team"] for row in server.ask("/api/v1/jobs", headers={"Cookie": session}).json["rows"]} == {"nlp"}
+    out = server.ask(
+        "/sign-out",
+        "POST",
+        {"Cookie": f"{session}; {csrf}", "Content-Type": "application/x-www-form-urlencoded"},
+        urllib.parse.urlencode({"_csrf_token": token}).encode(),
+    )
+    assert out.status == 303
+    assert server.ask("/api/v1/jobs", headers={"Cookie": session}).status == 401
+
+
+def test_guessing_is_slowed_down(signed: Signed) -> None:
+    page = signed.server.ask("/sign-in")
+    csrf = page.headers["set-cookie"].split(";")[0]
+    form = {"name": "fin", "password": "guess", "_csrf_token": csrf.partition("=")[2].strip('"')}
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": csrf}
+    body = urllib.parse.urlencode(form).encode()
+    statuses = [signed.server.ask("/sign-in", "POST", headers, body).status for _ in range(12)]
+    assert statuses == [401] * 10 + [429] * 2
+
+
+def test_no_secret_is_logged_or_kept(signed: Signed) -> None:
+    told = (signed.workspace.folder / "server.log").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+    assert {"method", "path", "status", "ms", "viewer"} <= lines[-1].keys()
+    kept = (signed.workspace.folder / "catalog.sqlite").read_bytes()
+    for secret in (*signed.tokens.values(), PASSWORD):
+        assert secret not in told
+        assert secret.encode() not in kept
+
+
+def test_another_sites_name_for_this_machine_is_refused(server: Server) -> None:
+    assert server.ask("/api/v1/books", headers={"Host": "evil.example"}).status == 401
+    assert server.ask("/api/v1/books", headers={"Host": f"localhost:{server.port}"}).status == 200
+
+
+def test_a_proxys_word_counts_only_for_users_and_from_proxies(company: Workspace, tmp_path: Path) -> None:
+    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    settings = made.folder / "trainfare.toml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(f'{text}\n[serve]\nsign_in = "proxy"\n', encoding="utf-8")
+    trainfare(made, "user", "add", "ana", "--role", "team", "--sees", "team:nlp", "--no-password")
+    with serving(made.folder) as server:
+        assert server.ask("/api/v1/jobs", headers={"X-Forwarded-User": "ana"}).status == 200
+        assert server.ask("/api/v1/jobs", headers={"X-Forwarded-User": "nobody"}).status == 401
+        assert server.ask("/api/v1/jobs").status == 401
+    settings.write_text(f'{text}\n[serve]\nsign_in = "proxy"\nproxies = ["10.1.2.3"]\n', encoding="utf-8")
+    with serving(made.folder) as server:
+        assert server.ask("/api/v1/jobs", headers={"X-Forwarded-User": "ana"}).status == 401

@@ -27,6 +27,7 @@ from trainfare.cli.main import cli as group
 from trainfare.metrics.failures import FAILURES
 from trainfare.metrics.findings import FAULTS
 from trainfare.report import keys
+from trainfare.report.metrics import METRICS
 from trainfare.sources.bills import focus
 from trainfare.sources.ledgers import prices_file
 from trainfare.sources.recognise import FORMATS
@@ -202,6 +203,7 @@ def pages() -> dict[Path, str]:
         reference / "findings.md": findings_page(),
         reference / "files.md": files_page(),
         reference / "rules.md": rules_page(),
+        reference / "metrics.md": metrics_page(),
     }
     house = (DOCS / "house.md").read_text(encoding="utf-8")
     before, _, rest = house.partition(STEPS_BEGIN)
@@ -472,6 +474,20 @@ def _instance_types() -> list[str]:
         "machine comes from a machine file.",
         grid(("instance type", "GPUs", "GPU model", "CPUs", "memory GB"), rows),
     ]
+
+
+def metrics_page() -> str:
+    parts = [
+        "`trainfare metrics` shows them, grouped as asked; every figure has what stands above and what stands below, and is divided "
+        "last. Without anything below there is no figure, and it says why. Hours and money are those of the book. Each example is a "
+        "whole month, told in a few lines; the tests run them as they stand here."
+    ]
+    for metric in METRICS:
+        told, _, example = inspect.cleandoc(metric.__doc__ or "").partition("Example:")
+        words, _, block = example.partition("\n\n")
+        parts += [f"## {metric.CODE}: {metric.NAME}", told.strip(), f"Example: {words.strip()}"]
+        parts += [f"```\n{inspect.cleandoc(block)}\n```"]
+    return page("Metrics", *parts)
 
 
 def rules_page() -> str:

@@ -34,7 +34,7 @@ from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, BookFiles, NewBook, NewDelivery, Store, Total
 from trainfare.tables import BASES
 
-ACCOUNT_VERSION = "3"
+ACCOUNT_VERSION = "4"
 """Part of what a book was made from; raise it when the same inputs give other shares, or a book has other tables."""
 
 LAID = "laid_charges"

@@ -39,6 +39,7 @@ MACHINES = (
     *("account", "existed_from", "existed_to"),
 )
 MEASURED = ("job_id", "attempt", "machine_id", "started", "ended", "measure", "value", "from_region", "to_region")
+QUALITY = ("job_id", "metric", "value", "better")
 Row = Mapping[str, object]
 
 
@@ -85,13 +86,14 @@ def measured(job: str, span: tuple[int, int], measure: str, value: object, **col
 
 @dataclass(frozen=True)
 class Case:
-    """Rows of a bill, a job log, a machine file and a file of measurements, and the settings to read them with."""
+    """Rows of a bill, a job log, a machine file and files of measurements and results, and the settings to read them with."""
 
     charges: Sequence[Row]
     placements: Sequence[Row] = ()
     machines: Sequence[Row] = ()
     settings: str = ""
     measured: Sequence[Row] = ()
+    quality: Sequence[Row] = ()
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,8 @@ class Bookkeeper:
             tables.append(("machines", MACHINES, case.machines))
         if case.measured:
             tables.append(("measured", MEASURED, case.measured))
+        if case.quality:
+            tables.append(("quality", QUALITY, case.quality))
         for name, columns, rows in tables:
             with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as opened:
                 writer = csv.DictWriter(opened, columns, restval="")

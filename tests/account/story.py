@@ -3,6 +3,7 @@
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  2 h
     measured a   bytes_sent 300  1 h  from_region eu  to_region us
+    quality  a   accuracy 76.4  better higher
     charge   storage  3.00 USD  tag team=nlp
     rules
     (settings as TOML)
@@ -116,6 +117,7 @@ class Telling:
     placements: list[Row] = field(default_factory=list)
     machines: list[Row] = field(default_factory=list)
     measured: list[Row] = field(default_factory=list)
+    quality: list[Row] = field(default_factory=list)
     ends: dict[str, int] = field(default_factory=dict)
     machine: str = ""
 
@@ -151,11 +153,16 @@ class Telling:
         span = start, start + (told.length or 0)
         self.measured.append(measured(job, span, measure, told.columns[measure], **columns))
 
+    def quality_line(self, name: str, told: Told) -> None:
+        better = told.columns.pop("better")
+        ((metric, value),) = told.columns.items()
+        self.quality.append({"job_id": name, "metric": metric, "value": value, "better": better})
+
     def charge_line(self, name: str, told: Told) -> None:
         self.charges.append(charge(told.period(), told.money, **(CHARGES[name] | told.bill_columns())))
 
     def case(self, settings: str) -> Case:
-        return Case(self.charges, self.placements, self.machines, settings, self.measured)
+        return Case(self.charges, self.placements, self.machines, settings, self.measured, self.quality)
 
 
 def case_of(text: str) -> Case:

@@ -15,6 +15,8 @@ from trainfare.errors import TrainfareError
 COMMANDS = {
     "demo": ("trainfare.cli.demo:demo", "An invented month of a whole company, built and reported."),
     "report": ("trainfare.cli.report:report", "Cost per training hour, from files or from a published book."),
+    "metrics": ("trainfare.cli.metrics:metrics", "M1 to M10: what training costs by every measure."),
+    "checkpoints": ("trainfare.cli.metrics:checkpoints", "How often jobs should save their work, and what that saves."),
     "init": ("trainfare.cli.workspace:init", "Make a workspace with commented settings."),
     "build": ("trainfare.cli.workspace:build", "Read the sources and publish a new version of each month."),
     "explain": ("trainfare.cli.explain:explain", "Where a job's money comes from, down to bill lines."),

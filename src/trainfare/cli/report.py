@@ -40,6 +40,13 @@ from trainfare.tables import BASES
 @click.option("--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost.")
 @click.option("--per", type=click.Choice(tuple(cost.PRICED)), default="wall", show_default=True, help="Which hours.")
 @click.option(
+    "--productive",
+    type=click.Choice(tuple(cost.PRODUCTIVE)),
+    default="not_lost",
+    show_default=True,
+    help="Which GPU hours are productive, for --per productive.",
+)
+@click.option(
     "--scope",
     type=click.Choice(cost.SCOPES),
     default="full",
@@ -60,6 +67,7 @@ def report(
     by: tuple[str, ...],
     basis: str,
     per: str,
+    productive: str,
     scope: str,
     currency: str | None,
     format_: str,
@@ -84,6 +92,7 @@ def report(
             per,
             scope,
             opened.currency(currency, config.currency),
+            productive=productive,
         )
         show(cost.report(opened, question), format_)
 

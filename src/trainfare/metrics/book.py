@@ -19,6 +19,10 @@ TABLES = {
     "work": "work",
     "book_work": "book_work",
     "checkpointing": "checkpointing",
+    "book_usage": "book_usage",
+    "book_quality": "qualities",
+    "egress": "egress",
+    "spend_rates": "spend_rates",
     "findings": "findings",
     "failures": "failures",
     "failure_rows": "failure_rows",
@@ -33,23 +37,27 @@ def run(engine: Engine, month: Month) -> datetime | None:
     through = complete_through(engine, month)
     second = int(through.timestamp()) if through else int(month.start.timestamp())
     engine.step(PACKAGE, "covered", "covered", {"coverage": _coverage(engine)})
-    engine.step(
-        PACKAGE,
-        "kept_placements",
-        "kept_placements",
-        {
-            "complete_through": str(second),
-            "month_start": str(int(month.start.timestamp())),
-            "month_end": str(int(month.end.timestamp())),
-        },
-    )
+    times = {
+        "complete_through": str(second),
+        "month_start": str(int(month.start.timestamp())),
+        "month_end": str(int(month.end.timestamp())),
+        "through": _moment(second),
+        "a_day_before": _moment(second - 86400),
+    }
+    engine.step(PACKAGE, "kept_placements", "kept_placements", times)
     engine.view("book_placements", keyed.placements("kept_placements", "attempts", "machines"))
     for step in ("book_attempts", "book_machines", "bill_totals"):
         engine.step(PACKAGE, step, step)
     lost_work.run(engine, second)
+    for step in ("book_usage", "egress", "spend_rates"):
+        engine.step(PACKAGE, step, step, times)
     findings.run(engine, second)
     failures.run(engine, month)
     return through
+
+
+def _moment(second: int) -> str:
+    return f"TIMESTAMP '{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}'"
 
 
 def complete_through(engine: Engine, month: Month) -> datetime | None:

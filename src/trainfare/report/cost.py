@@ -8,15 +8,22 @@ from typing import Any
 from trainfare.engine.duckdb import step_text
 from trainfare.report import groups, keys
 from trainfare.report.opened import Opened
-from trainfare.report.slice import Only, Slice
+from trainfare.report.slice import HELD, Only, Slice
 
 PACKAGE = "trainfare.report"
 SCOPES = ("full", "infra")
 PRICED = {
     "wall": "h.billed_wall * CAST(1000000 AS HUGEINT)",
     "gpu": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
+    "productive": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
 }
 """SQL for the time a rate divides by, in millionths of a second."""
+PRODUCTIVE = {
+    "held": "held",
+    "busy": "busy by telemetry",
+    "not_lost": "held and not lost to an interruption or restart",
+}
+"""Which GPU hours may be called productive, and in words."""
 
 
 FINDINGS = """
@@ -39,10 +46,17 @@ class Question:
     currency: str = "USD"
     days: tuple[date, date] | None = None
     only: Only = ()
+    productive: str = "held"
 
     @property
     def slice(self) -> Slice:
-        return Slice(self.currency, self.scope, self.days, self.only)
+        return Slice(self.currency, self.scope, self.days, self.only, self._held)
+
+    @property
+    def _held(self) -> str:
+        """The placements that hours are counted from: all of them, or what of them was productive."""
+        step = {"busy": "productive_busy", "not_lost": "productive_not_lost"}.get(self.productive)
+        return f"({step_text(PACKAGE, step)})" if self.per == "productive" and step else HELD
 
 
 @dataclass(frozen=True)

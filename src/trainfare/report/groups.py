@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from trainfare.engine.duckdb import quoted, step_text
 from trainfare.report import keys
 from trainfare.report.opened import Opened
-from trainfare.report.slice import Slice, among, of_share
+from trainfare.report.slice import HELD, Slice, among, of_share
 from trainfare.tables import LABELS
 
 PACKAGE = "trainfare.report"
@@ -54,7 +54,11 @@ class Groups:
         """
         known = {*LABELS, *keys.OF_TIME, "category"}
         asked = {*self.by, *(key for key, _ in self.slice.only)}
-        if not opened.by_digest or any(key not in known and not key.startswith("label:") for key in asked):
+        if (
+            not opened.by_digest
+            or self.slice.held != HELD
+            or any(key not in known and not key.startswith("label:") for key in asked)
+        ):
             return None
         is_whole = opened.has_only(self.slice.days)
         told = self.fragments | {

@@ -73,6 +73,15 @@ def of_hold(key: str) -> str | None:
     return {"job": "h.job_id", "attempt": "h.job_id || '#' || h.attempt", "day": "h.day"}.get(key) or _shared(key, "h")
 
 
+def of_attempt(key: str) -> str:
+    """SQL for a key over rows t of attempts a and days; what only machines and charges have is refused."""
+    if key in (*OF_MACHINE, *OF_CHARGE):
+        do = f"Group by one of {', '.join((*OF_JOB, *OF_TIME))}, or a label."
+        raise TrainfareError("--by", f"not every metric is known by '{key}'", do)
+    own = {"job": "t.job_id", "attempt": "t.job_id || '#' || t.attempt", "day": "t.day"}
+    return own.get(key) or (f"a.{key}" if key in LABELS else _shared(key, "t"))
+
+
 def _shared(key: str, table: str) -> str:
     if key.startswith("label:"):
         name = key.removeprefix("label:").replace('"', '\\"')

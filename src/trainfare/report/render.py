@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from trainfare.report.cost import Pseudo, Report, Row
+from trainfare.report.cost import PRODUCTIVE, Pseudo, Report, Row
 
 SCHEMA_VERSION = 1
 HOUR = Decimal(3600)
@@ -51,6 +51,7 @@ def as_json(report: Report) -> str:
             "currency": asked.currency,
             "basis": asked.basis,
             "per": asked.per,
+            **({"productive": asked.productive} if asked.per == "productive" else {}),
             "scope": asked.scope,
             "window": {
                 "start": moment(report.start),
@@ -141,7 +142,7 @@ def headline(report: Report) -> str:
     asked = report.question
     last = report.end.fromtimestamp(report.end.timestamp() - 1, report.end.tzinfo)
     through = f", billed through {report.complete_through:%Y-%m-%d %H:%M}" if report.complete_through else ""
-    unit = "wall-clock hour" if asked.per == "wall" else "GPU hour"
+    unit = {"wall": "wall-clock hour", "gpu": "GPU hour"}.get(asked.per) or f"GPU hour {PRODUCTIVE[asked.productive]}"
     return (
         f"Cost per {unit}, {report.start:%Y-%m-%d} to {last:%Y-%m-%d} "
         f"({asked.currency}, {asked.basis} cost, {asked.scope} scope{through})"

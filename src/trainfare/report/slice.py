@@ -13,17 +13,22 @@ NONE = "(none)"
 KINDS = {"jobs": "'attempt', 'label'", "idle": "'idle'", "unallocated": "'unallocated'", "outside": "'outside'"}
 """Who pays, as people ask for it, and the payer kinds that are it."""
 
+HELD = "book_placements"
+
 Only = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Money of one currency; `days` are UTC and half-open; `only` keeps what has one of the values of each key."""
+    """Money of one currency; `days` are UTC and half-open; `only` keeps what has one of the values of each key; `held` is a
+    FROM item with the placements that hours are counted from.
+    """
 
     currency: str
     scope: str = "full"
     days: tuple[date, date] | None = None
     only: Only = ()
+    held: str = HELD
 
     @property
     def money(self) -> str:
@@ -54,7 +59,7 @@ class Slice:
                 f"CASE WHEN h.billed_ends IS NOT NULL THEN least(h.billed_ends, {last}) END AS billed_ends)"
             )
         where = f" WHERE {' AND '.join(told)}" if told else ""
-        return f"(SELECT {columns} FROM book_placements h{self._joins('h', keys.OF_CHARGE)}{where})"
+        return f"(SELECT {columns} FROM {self.held} h{self._joins('h', keys.OF_CHARGE)}{where})"
 
     def _money(self, table: str) -> str:
         told = f"{table}currency = {quoted(self.currency)}"

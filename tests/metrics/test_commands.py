@@ -1,0 +1,100 @@
+"""`trainfare metrics`, `trainfare checkpoints` and `report --per productive`, as a user calls them."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from account.books import Bookkeeper
+from account.story import case_of
+
+from trainfare.cli import main
+
+MONTH = """
+machine  n1   4 gpus  10 h  10.00 USD  pool spot
+attempt  a#1  4 gpus  5 h  state preempted  team nlp
+measured a#1  step 1  1 h
+measured a#1  checkpoint 100  6 min  from 1 h
+measured a#1  checkpoint 200  6 min  from 4 h
+attempt  a#2  4 gpus  5 h  from 5 h  team nlp
+"""
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    keeper = Bookkeeper(tmp_path_factory.mktemp("metrics"))
+    folder = keeper.write(case_of(MONTH))
+    keeper.close()
+    with pytest.raises(SystemExit) as left:
+        main(["build", "-w", str(folder)])
+    assert not left.value.code
+    return folder
+
+
+@pytest.fixture
+def run(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    def called(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([*arguments, "-w", str(workspace)])
+        told = capsys.readouterr()
+        return int(left.value.code or 0), told.out, told.err
+
+    return called
+
+
+def test_metrics_are_told_in_every_format(run: Run) -> None:
+    code, text, _ = run("metrics", "--format", "json")
+    answer = json.loads(text)
+    assert (code, answer["schema_version"], answer["currency"]) == (0, 1, "USD")
+    assert {row["metric"] for row in answer["metrics"]} >= {"M1", "M2", "M3", "M4", "M5", "M8", "M10"}
+    rows = list(csv.DictReader(run("metrics", "--format", "csv")[1].splitlines()))
+    assert [row["value"] or None for row in rows] == [row["value"] for row in answer["metrics"]]
+    assert run("metrics", "--format", "md")[1].count("\n") == len(rows) + 2
+    assert "M10" in run("metrics")[1]
+
+
+def test_lost_money_is_told_by_job(run: Run) -> None:
+    """After its second checkpoint the attempt ran 54 minutes more, at a dollar an hour."""
+    rows = json.loads(run("metrics", "--metric", "m5", "--by", "job", "--format", "json")[1])["metrics"]
+    assert {row["of"]: row["top"] for row in rows} == {"lost": "0.90", "overhead": "0.20"}
+
+
+def test_checkpoints_are_advised_and_checked_by_simulation(run: Run) -> None:
+    (row,) = json.loads(run("checkpoints", "--format", "json")[1])["checkpoints"]
+    assert row["best_seconds"] < row["interval_seconds"]
+    assert abs(row["simulated_seconds"] / row["best_seconds"] - 1) < 0.1
+    assert "simulated" in run("checkpoints")[1]
+
+
+def test_a_report_names_what_it_takes_for_productive(run: Run) -> None:
+    """Ten hours of four GPUs cost ten dollars; 54 minutes were lost, so 36.4 GPU hours were productive."""
+    _, text, _ = run("report", "--per", "productive", "--format", "json")
+    answer = json.loads(text)
+    assert (answer["per"], answer["productive"]) == ("productive", "not_lost")
+    assert (answer["overall"]["gpu_hours"], answer["overall"]["rate"]) == ("36.40", "0.274725")
+    assert "not lost to an interruption" in " ".join(run("report", "--per", "productive")[1].split())
+    assert (
+        json.loads(run("report", "--per", "productive", "--productive", "busy", "--format", "json")[1])["overall"][
+            "rate"
+        ]
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["metrics", "--metric", "M11"], "--metric: there is no metric M11\n  Known are M1, M2,"),
+        (
+            ["metrics", "--by", "machine"],
+            "--by: not every metric is known by 'machine'\n  Group by one of job, attempt,",
+        ),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(run: Run, arguments: list[str], text: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert text in err

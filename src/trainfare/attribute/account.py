@@ -54,11 +54,12 @@ def _share(engine: Engine) -> None:
     numbers = [number for (number,) in engine.rows("SELECT number FROM categories ORDER BY number")]
     columns = [f"{basis}_{number}" for number in numbers for basis in BASES]
     sums = [f"sum(c.{basis}) FILTER (k.category = {n}) AS {basis}_{n}" for n in numbers for basis in BASES]
-    engine.step(PACKAGE, "gathered", "gathered", {"sums": ", ".join(sums)})
-    part, width = ("small_whole_part", "BIGINT") if _is_small(engine, columns) else ("whole_part", "HUGEINT")
+    listed = ", ".join(columns)
+    engine.step(PACKAGE, "pots", "pots", {"sums": ", ".join(sums), "columns": listed})
+    part, width = _division(engine, columns)
     handing = {
-        "units": ", ".join(f"CAST(in_units(g.{name}) AS {width}) AS {name}" for name in columns),
-        "parts": ", ".join(f"sum({part}(p.{name}, w.weight, p.whole)) AS {name}" for name in columns),
+        "units": ", ".join(f"CAST(in_units({name}) AS {width}) AS {name}" for name in columns),
+        "parts": ", ".join(f"as_money(sum({part}(p.{name}, w.weight, p.whole))) AS {name}" for name in columns),
     }
     engine.step(PACKAGE, "handed_on", "handed_on", handing)
     amounts = ", ".join(f"coalesce({basis}_{{0}}, 0) AS {basis}" for basis in BASES)
@@ -68,22 +69,25 @@ def _share(engine: Engine) -> None:
         for n in numbers
     )
     settling = {
-        "columns": ", ".join(columns),
+        "columns": listed,
         "summed": ", ".join(f"sum({name}) AS {name}" for name in columns),
-        "taken": ", ".join(f"as_money({name})" for name in columns),
-        "handed": ", ".join(f"-as_money({name})" for name in columns),
+        "handed": ", ".join(f"-{name}" for name in columns),
         "by_category": " UNION ALL ".join(by_category),
     }
     engine.step(PACKAGE, "direct_parts", "direct_parts", settling)
-    engine.drop("gathered", "handed_on")
+    engine.drop("pots", "handed_on")
 
 
-def _is_small(engine: Engine, columns: list[str]) -> bool:
-    """Whether every pot and weight is small enough to be divided in 64 bits. The digits are the same either way."""
+def _division(engine: Engine, columns: list[str]) -> tuple[str, str]:
+    """How a part of a pot is computed, and in what width: the narrower, the faster, and the digits are the same."""
     largest = ", ".join(f"max(abs({name}))" for name in columns)
-    (pot,) = engine.row(f"SELECT greatest({largest}) FROM gathered WHERE period IS NOT NULL")
+    (pot,) = engine.row(f"SELECT greatest({largest}) FROM pots WHERE whole IS NOT NULL")
     (whole,) = engine.row("SELECT max(whole) FROM slots")
-    return (pot or 0) < SMALL_POT and (whole or 0) < SMALL_WEIGHT
+    if (pot or 0) * (whole or 0) < SMALL_POT:
+        return "tiny_whole_part", "BIGINT"
+    if (pot or 0) < SMALL_POT and (whole or 0) < SMALL_WEIGHT:
+        return "small_whole_part", "BIGINT"
+    return "whole_part", "HUGEINT"
 
 
 def require_balance(engine: Engine, month: Month) -> None:

@@ -1,10 +1,10 @@
--- In: gathered, handed_on. Out: what each piece has after handing on, per channel and category.
+-- In: pots, handed_on. Out: what each piece has after handing on, per channel and category.
 WITH settled AS (
   SELECT channel, piece, {{summed}}
   FROM (
-    SELECT channel, piece, {{columns}} FROM gathered
+    SELECT channel, piece, {{columns}} FROM pots
     UNION ALL
-    SELECT channel, taker, {{taken}} FROM handed_on
+    SELECT channel, taker, {{columns}} FROM handed_on
     UNION ALL
     SELECT channel, giver, {{handed}} FROM handed_on
   )

@@ -6,6 +6,7 @@ Every function whose spelling differs between engines is a macro here, named for
   total below 2^63. Small numbers stay in BIGINT, where dividing is an order of magnitude faster.
 - `small_whole_part(units, weight, total)`: the same for BIGINT units and a total below 3,000,000,000, where nothing needs
   to be wide.
+- `tiny_whole_part(units, weight, total)`: the same where units times weight is below 2^63.
 - `in_units(money)`: DECIMAL(38,12) as whole 10^-12 units. Casting a wide decimal to an integer is slow in
   DuckDB, so a guess through DOUBLE is taken where multiplying back proves it right.
 - `as_money(units)`: the way back.
@@ -15,7 +16,8 @@ Every function whose spelling differs between engines is a macro here, named for
 - `heaviness(weight, piece)`: one number that is larger for more weight and, of equal weights, for a smaller number of
   the piece (below 2^47); `piece_of` takes the piece out again.
 - `billing_month(start, end)`: the month that has the middle of a span, so that a zone's shift does not move it.
-- `period_key(start, end)`: a span's start and length in one number.
+- `period_key(start, end)`: a span's start and length in one number; `period_day` takes the day it starts on out again, and
+  `day_key(start)` is that of an empty span at the beginning of the day.
 """
 
 import os
@@ -47,8 +49,8 @@ CREATE MACRO whole_part_of_size(size, weight, total) AS CASE
 CREATE MACRO whole_part(units, weight, total) AS CASE
   WHEN units < 0 THEN -whole_part_of_size(-units, weight, total)
   ELSE whole_part_of_size(units, weight, total) END;
-CREATE MACRO small_whole_part(units, weight, total) AS
-  sign(units) * (abs(units) // total * weight + abs(units) % total * weight // total);
+CREATE MACRO small_whole_part(units, weight, total) AS units // total * weight + units % total * weight // total;
+CREATE MACRO tiny_whole_part(units, weight, total) AS units * weight // total;
 CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT);
 CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(CAST(
   CASE WHEN money < 0 THEN -((-in_units(money) * 7200 + micros) // (2 * micros))
@@ -59,6 +61,8 @@ CREATE MACRO billing_month(starts, ends) AS
   CAST(date_trunc('month', make_timestamp((epoch_us(starts) + epoch_us(ends)) // 2)) AS DATE);
 CREATE MACRO period_key(starts, ends) AS
   epoch_second(starts) * 536870912 + (epoch_second(ends) - epoch_second(starts));
+CREATE MACRO day_key(starts) AS epoch_second(starts) // 86400 * 86400 * 536870912;
+CREATE MACRO period_day(period) AS period // 536870912 // 86400;
 """
 
 

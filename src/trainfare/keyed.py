@@ -3,6 +3,9 @@
 A month has millions of shares and only thousands of machines, rules and accounts: numbers take a fifth of the time to write.
 """
 
+FIRST_SPECIAL = 2147000000
+"""Payers from here on are not attempts."""
+
 
 def shares(kept: str, ways: str, payers: str, attempts: str, machines: str) -> str:
     """A SELECT of the shares as tables.SHARES says, from the FROM items of what a book keeps."""

@@ -14,7 +14,6 @@ from trainfare.tables import BASES
 
 NOBODY, UNALLOCATED, OUTSIDE, SPEND, FIXED = range(IDLE - 1, IDLE - 6, -1)
 """Payers that are not attempts, numbered above all of these."""
-FIRST_SPECIAL = 2147000000
 SMALL_POT = 9_000_000
 """Money below this has fewer than 2^63 units."""
 SMALL_WEIGHT = 3_000_000_000
@@ -27,7 +26,7 @@ CODES = {
     "outside": str(OUTSIDE),
     "spend": str(SPEND),
     "fixed": str(FIXED),
-    "first_special": str(FIRST_SPECIAL),
+    "first_special": str(keyed.FIRST_SPECIAL),
 }
 _TO = {"__idle__": IDLE, "__unallocated__": UNALLOCATED, "__outside__": OUTSIDE}
 

@@ -46,8 +46,8 @@ def run(engine: Engine, month: Month) -> datetime | None:
     }
     engine.step(PACKAGE, "kept_placements", "kept_placements", times)
     engine.view("book_placements", keyed.placements("kept_placements", "attempts", "machines"))
-    for step in ("book_attempts", "book_machines", "bill_totals"):
-        engine.step(PACKAGE, step, step)
+    for step in ("book_attempts", "book_machines", "bill_totals", "spent"):
+        engine.step(PACKAGE, step, step, {"first_special": str(keyed.FIRST_SPECIAL)})
     lost_work.run(engine, second)
     for step in ("book_usage", "egress", "spend_rates"):
         engine.step(PACKAGE, step, step, times)

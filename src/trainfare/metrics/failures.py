@@ -130,7 +130,7 @@ def _summed(failure: Failure, repairs: str) -> str:
         "CAST(coalesce(w.whole, 0) AS DECIMAL(38,12)) AS whole, f.currency FROM ("
         "SELECT currency, count(*) AS rows, sum(at_stake) AS at_stake FROM failure_evidence "
         f"WHERE code = {quoted(failure.code)} GROUP BY currency) f LEFT JOIN ("
-        f"SELECT currency, sum(effective) AS whole FROM shares WHERE {failure.whole} GROUP BY currency"
+        f"SELECT currency, sum(effective) AS whole FROM spent WHERE {failure.whole} GROUP BY currency"
         ") w ON w.currency = f.currency"
     )
 

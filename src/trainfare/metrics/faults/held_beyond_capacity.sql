@@ -4,6 +4,6 @@ SELECT 'machine ' || m.machine_id || ' from ' || make_timestamp(min(b.starts) * 
   any_value(c.cost) AS at_stake, any_value(c.currency) AS currency
 FROM beyond_capacity b
 JOIN machines m ON m.machine = b.machine
-LEFT JOIN (SELECT resource_id, currency, sum(effective) AS cost FROM shares GROUP BY resource_id, currency) c ON c.resource_id = m.resource_id
+LEFT JOIN (SELECT resource_id, currency, sum(effective) AS cost FROM spent GROUP BY resource_id, currency) c ON c.resource_id = m.resource_id
 WHERE b.measure <> 'wall'
 GROUP BY m.machine_id, b.measure

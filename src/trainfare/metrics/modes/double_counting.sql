@@ -18,7 +18,10 @@ twice AS (
   WINDOW run AS (PARTITION BY fingerprint, machines, starts ORDER BY job_id, attempt)
 ),
 cost AS (
-  SELECT job_id, attempt, currency, sum(effective) AS effective FROM shares WHERE job_id IS NOT NULL GROUP BY ALL
+  SELECT s.payer_key, w.currency, sum(s.effective) AS effective
+  FROM kept_shares s JOIN ways w ON w.way = s.way
+  WHERE s.payer_key IN (SELECT attempt_key FROM twice WHERE place > 1 AND job_id <> first_name)
+  GROUP BY s.payer_key, w.currency
 ),
 compute AS (
   SELECT lower(resource_id) AS resource, source, currency, sum(effective) AS effective
@@ -28,7 +31,7 @@ compute AS (
 )
 SELECT 'run ' || t.job_id || ' is ' || t.first_name || ' under another name, from ' || make_timestamp(t.starts * 1000000) AS evidence,
   c.effective AS at_stake, c.currency
-FROM twice t LEFT JOIN cost c ON c.job_id = t.job_id AND c.attempt = t.attempt
+FROM twice t LEFT JOIN cost c ON c.payer_key = t.attempt_key
 WHERE t.place > 1 AND t.job_id <> t.first_name
 UNION ALL
 SELECT 'machine ' || resource || ' is on the bills ' || string_agg(source, ', ' ORDER BY source), sum(effective) - max(effective), currency

@@ -10,7 +10,7 @@ came AS (
 ),
 cost AS (
   SELECT resource_id, currency, sum(effective) AS effective, coalesce(sum(effective) FILTER (reason = 'not held by any job'), 0) AS idle
-  FROM shares WHERE resource_id IS NOT NULL GROUP BY resource_id, currency
+  FROM spent WHERE resource_id IS NOT NULL GROUP BY resource_id, currency
 ),
 unused AS (
   SELECT c.*, s.idle, s.currency,

@@ -59,6 +59,10 @@ SETTINGS = {
     "default_rules": (
         "Whether the built-in rules come after yours. With `false`, what none of yours matches is unallocated."
     ),
+    "estimate": (
+        "Whether hours that no bill speaks of yet are estimated, from the last known rate, the contract or a price list. "
+        "What is estimated is marked, and goes when the bill comes."
+    ),
     "check": "How much is too much for `trainfare check`. See below.",
 }
 SERVE_SETTINGS = {
@@ -174,7 +178,7 @@ EXIT_CODES = {
 STAGES = {
     "sources/schedulers": (("sacct", "read"), ("sacct_json", "read"), ("slurm_runs", "place")),
     "ledgers": (("laying", "lay"),),
-    "normalise": (("facts", "charges"), ("facts", "held")),
+    "normalise": (("facts", "charges"), ("facts", "held"), ("estimating", "run")),
     "attribute": (
         ("account", "route"),
         ("weighing", "weigh_all"),

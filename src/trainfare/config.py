@@ -90,6 +90,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     rule: tuple[Rule, ...] = ()
     default_rules: bool = True
+    estimate: bool = False
     check: Check = Check()
     serve: Serve = Serve()
     where: str = FILE_NAME
@@ -111,7 +112,7 @@ def recalled(text: str) -> Config:
     return msgspec.convert(msgspec.json.decode(text), Config)
 
 
-_KEPT = ("currency", "labels", "rule", "default_rules")
+_KEPT = ("currency", "labels", "rule", "default_rules", "estimate")
 
 
 def load(path: Path) -> Config:
@@ -242,6 +243,7 @@ _EXAMPLES = {
     "parts": 'Write whole numbers, as in parts = { "team:nlp" = 60, "team:vision" = 40 }.',
     "labels": 'Write a list of tag names below [labels], as in team = ["team", "Team"].',
     "default_rules": "Write default_rules = true or false.",
+    "estimate": "Write estimate = true or false.",
     "currency": 'Write currency = "USD".',
 }
 _TYPES = {

@@ -22,7 +22,8 @@ from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.ledgers import delivered as ledgers
 from trainfare.metrics import book
-from trainfare.normalise import facts
+from trainfare.normalise import estimating, facts
+from trainfare.normalise.facts import Kinds
 from trainfare.period import Month
 from trainfare.report import focus
 from trainfare.report.explain import Explanation, explanation, require_job, stored
@@ -32,7 +33,6 @@ from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
 from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, BookFiles, NewBook, NewDelivery, Store, Total
-from trainfare.tables import BASES
 
 ACCOUNT_VERSION = "4"
 """Part of what a book was made from; raise it when the same inputs give other shares, or a book has other tables."""
@@ -72,18 +72,18 @@ def build(
         standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
         delivered = _deliver(config, store, build_id, engine.reader, progress)
         late = adjustments.find(engine.reader, config, store, delivered, until)
-        months = _read(engine, config, delivered, late, until, progress)
-        if only and only not in months:
-            raise _no_charges(only, months)
+        read = _read(engine, config, delivered, late, until, progress)
+        if only and only not in read.months:
+            raise _no_charges(only, read.months)
         built = [
             _build_month(
-                config, store, build_id, engine, Inputs(delivered, late, until), month, standing.get(month), progress
+                config, store, build_id, engine, Inputs(delivered, late, read), month, standing.get(month), progress
             )
-            for month in months
+            for month in read.months
             if only in (None, month) and not store.catalog.closing(month)
         ]
     store.sweep()
-    return built
+    return [one for one in built if one]
 
 
 def books_of_files(
@@ -105,15 +105,14 @@ def books_of_files(
             listed = ", ".join(f"{file.path.name} ({file.kind})" for file in delivered)
             raise TrainfareError("report", f"none of the files is a {what}: {listed}", f"Add a {what}.")
     until = as_of or ledgers.this_hour()
-    months = _read(engine, config, delivered, (), until, progress)
-    if not months or (only and only not in months):
-        raise _no_charges(only, months)
+    read = _read(engine, config, delivered, (), until, progress)
+    if not read.months or (only and only not in read.months):
+        raise _no_charges(only, read.months)
     books = []
-    for month in [only] if only else months:
+    for month in [only] if only else read.months:
         files = {name: folder / f"{name}-{month}.parquet" for name in book.TABLES}
-        relevant = facts.deliveries_of(engine, delivered, month)
-        through = _write_book(engine, config, month, relevant, until, files, progress)
-        books.append(BookFiles(month, 0, files, through))
+        if _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month)):
+            books.append(BookFiles(month, 0, files, _write_book(engine, config, month, until, files, None, progress)))
     # They are opened next in the same engine, under the same names.
     engine.drop(*book.TABLES, "attempts", "machines")
     return books
@@ -163,13 +162,13 @@ def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], 
     engine.drop("attempts", "machines", *book.TABLES)  # a book that is open here has the same names
     late = adjustments.of_book(engine, config, store, delivered, book_, as_of)
     taken_back = tuple(dict.fromkeys(file for one in late for file in one.taken_back))
-    _read(engine, config, delivered, late, as_of, silent)
-    _hold(engine, book_.month, facts.deliveries_of(engine, delivered, book_.month))
+    read = _read(engine, config, delivered, late, as_of, silent)
+    _hold(engine, config, read, book_.month, facts.deliveries_of(engine, delivered, book_.month))
     account.run(engine, config, book_.month)
     columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER, lines_per_row BIGINT"
     files = {file.number: file for file in (*delivered, *taken_back)}.values()
     told = [(file.number, str(file.path), deliver.header_lines(file), ledgers.lines_per_row(file)) for file in files]
-    engine.values("delivered_files", columns, told)
+    engine.values("delivered_files", columns, [*told, (0, "(estimated)", 0, 1)])
     return delivered, taken_back
 
 
@@ -179,11 +178,11 @@ def try_rules(
     """What each rule would take of a month (the newest, if none is asked for). Publishes nothing."""
     with tempfile.TemporaryDirectory(prefix="trainfare-") as folder:
         delivered = _deliver_files(config, Path(folder), engine, progress)
-        months = _read(engine, config, delivered, (), ledgers.this_hour(), progress)
-        if not months or (only and only not in months):
-            raise _no_charges(only, months)
-        month = only or months[-1]
-        _hold(engine, month, facts.deliveries_of(engine, delivered, month))
+        read = _read(engine, config, delivered, (), ledgers.this_hour(), progress)
+        if not read.months or (only and only not in read.months):
+            raise _no_charges(only, read.months)
+        month = only or read.months[-1]
+        _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month))
         account.route(engine, config, month)
         return month, engine.records(step_text("trainfare.metrics", "taken_by_rules"))
 
@@ -245,8 +244,8 @@ def _read(
     late: Sequence[Adjustment],
     as_of: datetime,
     progress: Progress,
-) -> list[Month]:
-    """Make the charges from what was delivered; returns the months they are of.
+) -> "Read":
+    """Make the charges from what was delivered.
 
     Ledgers are laid over the months that bills, jobs and time entries speak of, and open no others.
     """
@@ -258,8 +257,8 @@ def _read(
         progress("laying ledgers")
         months = {*_months(engine), *ledgers.months_of(engine.reader, delivered)}
         ledgers.lay(engine.reader, config, delivered, sorted(months), as_of, LAID)
-        facts.add_charges(engine, kinds, f"SELECT * FROM {LAID}")
-    return _months(engine)
+        kinds = facts.add_charges(engine, kinds, f"SELECT * FROM {LAID}")
+    return Read(_months(engine), kinds, as_of).with_estimated(engine, config, delivered)
 
 
 def _months(engine: Engine) -> list[Month]:
@@ -267,12 +266,29 @@ def _months(engine: Engine) -> list[Month]:
 
 
 @dataclass(frozen=True)
+class Read:
+    """The charges that were read: their months, what tells their kinds apart, and up to when they are laid and estimated."""
+
+    months: list[Month]
+    kinds: Kinds
+    as_of: datetime
+
+    def with_estimated(self, engine: Engine, config: Config, delivered: Sequence[Delivered]) -> "Read":
+        """With the months of jobs after the last bill, where these are to be estimated."""
+        if not config.estimate or not self.months:
+            return self
+        ran = ledgers.months_of(engine.reader, [file for file in delivered if file.kind == "jobs"])
+        later = {month for month in ran if self.months[-1] < month and month.start < self.as_of}
+        return replace(self, months=sorted({*self.months, *later}))
+
+
+@dataclass(frozen=True)
 class Inputs:
-    """What books are made from: everything that was delivered, what of it adjusts closed months, and up to when it counts."""
+    """What books are made from: everything that was delivered, what of it adjusts closed months, and what was read of it."""
 
     delivered: Sequence[Delivered]
     late: Sequence[Adjustment]
-    as_of: datetime
+    read: Read
 
 
 def _build_month(
@@ -284,23 +300,28 @@ def _build_month(
     month: Month,
     standing: Book | None,
     progress: Progress,
-) -> Built:
-    """Publish the month's next version, unless it would be made from the same things as the standing one."""
+) -> Built | None:
+    """Publish the month's next version, unless it would be made from the same things as the standing one.
+
+    None where the month has no charges: nothing was billed, and no price is known to estimate by.
+    """
     relevant = facts.deliveries_of(engine, inputs.delivered, month)
-    fingerprint = _fingerprint(
-        engine.reader, config, month, relevant, [late for late in inputs.late if late.into == month]
-    )
+    fingerprint = _fingerprint(engine, config, month, relevant, inputs)
     if standing and standing.inputs_sha256 == fingerprint:
         return Built(standing, is_new=False)
+    progress("reading job logs")
+    if not _hold(engine, config, inputs.read, month, relevant):
+        return None
     files = {name: store.lake.book_path(name, month, build_id) for name in book.TABLES}
-    through = _write_book(engine, config, month, relevant, inputs.as_of, files, progress)
+    before = store.files(standing).files if standing else None
+    through = _write_book(engine, config, month, inputs.read.as_of, files, before, progress)
     new = NewBook(
         engine=engine.name,
         inputs_sha256=fingerprint,
         complete_through=through,
         files={name: store.lake.relative(path) for name, path in files.items()},
         rows={name: engine.row(f'SELECT count(*) FROM "{table}"')[0] for name, table in book.TABLES.items()},
-        totals=_totals(engine),
+        totals=tuple(Total(*one) for one in book.totals(engine)),
         deliveries=tuple(file.number for file in inputs.delivered),
     )
     return Built(store.publish(month, standing.version if standing else None, new), is_new=True)
@@ -310,19 +331,17 @@ def _write_book(
     engine: Engine,
     config: Config,
     month: Month,
-    relevant: Sequence[Delivered],
     as_of: datetime,
     files: Mapping[str, Path],
+    before: Mapping[str, Path] | None,
     progress: Progress,
 ) -> datetime | None:
     """Make and write the tables of a month's book; its shares balance, or an error says where they do not."""
-    progress("reading job logs")
-    _hold(engine, month, relevant)
     progress(f"sharing {month}")
     account.run(engine, config, month)
     account.keep(engine, month, files["shares"])
     engine.values("settings", "settings VARCHAR, as_of VARCHAR", [(remembered(config), as_of.isoformat())])
-    through = book.run(engine, month)
+    through = book.run(engine, month, before)
     progress(f"writing {month}")
     for name, path in files.items():
         if name != "shares":
@@ -330,50 +349,47 @@ def _write_book(
     return through
 
 
-def _hold(engine: Engine, month: Month, relevant: Sequence[Delivered]) -> None:
-    """Make the machines, attempts, placements and measurements of a month from the deliveries that speak of its time, and no others."""
-    facts.held(engine, month, {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD})
+def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Sequence[Delivered]) -> bool:
+    """Make the machines, attempts, placements and measurements of a month from the deliveries that speak of its time, and no others,
+    and estimate its hours without a bill; returns whether there are charges of the month.
+    """
+    estimated = _is_estimated(engine, config, month)
+    told = {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD}
+    facts.held(engine, month, told, (estimating.month_before(engine, month) or month) if estimated else None)
+    if estimated:
+        estimating.run(engine, read.kinds, month, read.as_of)
+    else:
+        estimating.none(engine)
+    return bool(engine.row(f"SELECT count(*) FROM charge_kinds WHERE month = DATE '{month}-01'")[0])
 
 
-def _fingerprint(
-    engine: DuckDB, config: Config, month: Month, relevant: Sequence[Delivered], late: Sequence[Adjustment]
-) -> str:
+def _is_estimated(engine: Engine, config: Config, month: Month) -> bool:
+    return config.estimate and estimating.billed_through(engine, month) < month.end
+
+
+def _fingerprint(engine: Engine, config: Config, month: Month, relevant: Sequence[Delivered], inputs: Inputs) -> str:
     """What a month's book is made from: the settings that matter, the deliveries and the adjustments it is about.
 
-    Of ledgers only what they say of the month counts: a time entry of another month makes no new version of this one.
+    Of ledgers only what they say of the month counts: a time entry of another month makes no new version of this one. What is
+    estimated goes by the hour, and by the rates of any bill.
     """
     settings = msgspec.json.encode((remembered(config), rules.in_force(config)))
-    laid = ledgers.digests(engine, LAID, month) if ledgers.are_there(relevant) else {}
+    laid = ledgers.digests(engine.reader, LAID, month) if ledgers.are_there(relevant) else {}
     told = sorted(
         f"{file.source}|{file.kind}|{laid.get(file.number, '')}|{file.settings_sha256}"
         if ledgers.are_there([file])
         else f"{file.source}|{file.kind}|{file.sha256}|{file.settings_sha256}"
         for file in relevant
     )
-    told += [line for one in late for line in one.contents()]
+    told += [line for one in inputs.late if one.into == month for line in one.contents()]
+    if _is_estimated(engine, config, month):
+        told += [
+            min(inputs.read.as_of, month.end).isoformat(),
+            *sorted(f.sha256 for f in inputs.delivered if f.kind == "bill"),
+        ]
     return hashlib.sha256(
         b"|".join([ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)])
     ).hexdigest()
-
-
-def _totals(engine: Engine) -> tuple[Total, ...]:
-    """Both sides of the account, added up independently, per source, currency and basis."""
-    sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
-    sides = [
-        {
-            (r["source"], r["currency"]): r
-            for r in engine.records(f"SELECT source, currency, {sums} FROM {table} GROUP BY ALL")
-        }
-        for table in (
-            "bill_totals",
-            "(SELECT w.source, w.currency, s.* FROM kept_shares s JOIN ways w ON w.way = s.way)",
-        )
-    ]
-    return tuple(
-        Total(source, currency, basis, charged[basis], sides[1][source, currency][basis])
-        for (source, currency), charged in sorted(sides[0].items())
-        for basis in BASES
-    )
 
 
 def _no_charges(month: Month | None, months: list[Month]) -> TrainfareError:

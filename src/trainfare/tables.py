@@ -28,6 +28,8 @@ CATEGORIES = (
 )
 NOT_INFRASTRUCTURE = ("licence", "labour")
 ORIGINS = ("bill", "hardware", "licence", "labour", "invoice", "commitment", "estimate")
+ESTIMATED = "estimated"
+"""The source that estimates stand under, where the name of a bill's would be."""
 LABELS = ("owner", "team", "project", "experiment", "cost_center", "model_version", "priority")
 STATES = (
     "completed",
@@ -278,6 +280,40 @@ CHECKPOINTING = Table(
     ),
 )
 
+ESTIMATES = Table(
+    "estimates",
+    "What each hour of a machine without a bill was expected to cost, kept for the day the bill comes.",
+    (
+        Column("resource_id", TEXT, "the machine's provider resource id"),
+        Column("machine_id", TEXT, "the name the job log uses"),
+        Column("kind", TEXT, "its instance type or GPU model; null if unknown"),
+        Column("category", TEXT, "what kind of cost"),
+        Column("method", TEXT, "last rate, spot price, contract or price list"),
+        Column("price_source", TEXT, "whose rate, or where the price was read"),
+        Column("currency", TEXT, "the currency of the amount"),
+        Column("starts", "BIGINT", "first second it is for, since 1970"),
+        Column("ends", "BIGINT", "second it ends at, exclusive"),
+        Column("seconds", "BIGINT", "how long the machine was there in that time"),
+        Column("effective", MONEY, "what it was expected to cost"),
+    ),
+)
+
+ESTIMATE_ERRORS = Table(
+    "estimate_errors",
+    "What was estimated in earlier versions of a book, and what the bill then said.",
+    (
+        Column("day", "DATE", "the UTC day it was for"),
+        Column("category", TEXT, "what kind of cost"),
+        Column("kind", TEXT, "instance type or GPU model; the resource where neither is known"),
+        Column("method", TEXT, "last rate, spot price, contract or price list"),
+        Column("price_source", TEXT, "whose rate, or where the price was read"),
+        Column("currency", TEXT, "the currency of the amounts"),
+        Column("machine_seconds", "BIGINT", "how long machines were there"),
+        Column("estimated", MONEY, "what it was expected to cost"),
+        Column("billed", MONEY, "what the bill said (EffectiveCost)"),
+    ),
+)
+
 FINDINGS = Table(
     "findings",
     "What is wrong with the records, and what it may cost.",
@@ -331,6 +367,8 @@ TABLES = (
     SHARES,
     WORK,
     CHECKPOINTING,
+    ESTIMATES,
+    ESTIMATE_ERRORS,
     FINDINGS,
     FAILURES,
     FAILURE_ROWS,

@@ -26,7 +26,16 @@ BILL = (
     *("BillingAccountId", "SubAccountId", "BillingCurrency", "BillingPeriodStart", "BillingPeriodEnd"),
     *("ChargePeriodStart", "ChargePeriodEnd", "ChargeCategory", "ChargeClass", "ChargeDescription"),
     *("ServiceCategory", "ServiceName", "ResourceId", "RegionId", "CommitmentDiscountId", "CommitmentDiscountStatus"),
-    *("CapacityReservationStatus", "Tags", "EffectiveCost", "BilledCost", "ListCost", "ContractedCost"),
+    *(
+        "CapacityReservationStatus",
+        "SkuPriceDetails",
+        "PricingCategory",
+        "Tags",
+        "EffectiveCost",
+        "BilledCost",
+        "ListCost",
+        "ContractedCost",
+    ),
 )
 COSTS = dict(zip(BASES, ("EffectiveCost", "BilledCost", "ListCost", "ContractedCost"), strict=True))
 JOBS = (

@@ -19,6 +19,7 @@ COMMANDS = {
     "checkpoints": ("trainfare.cli.metrics:checkpoints", "How often jobs should save their work, and what that saves."),
     "init": ("trainfare.cli.workspace:init", "Make a workspace with commented settings."),
     "build": ("trainfare.cli.workspace:build", "Read the sources and publish a new version of each month."),
+    "estimates": ("trainfare.cli.estimates:estimates", "How good estimates were when the bill came."),
     "explain": ("trainfare.cli.explain:explain", "Where a job's money comes from, down to bill lines."),
     "reconcile": ("trainfare.cli.books:reconcile", "Tie a book out to the bill."),
     "diff": ("trainfare.cli.books:diff", "What changed between two versions of a month, and why."),

@@ -1,6 +1,7 @@
 """Options that several commands share, and what they mean."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,6 +48,17 @@ def as_month(text: str | None, where: str = "--month") -> Month | None:
         return Month.parse(text)
     except ValueError as error:
         raise TrainfareError(where, str(error), "Write it as YYYY-MM, for example 2026-10.") from None
+
+
+def as_moment(text: str | None, where: str) -> datetime | None:
+    """A time in UTC; one without a zone is UTC."""
+    if text is None:
+        return None
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError:
+        raise TrainfareError(where, f"'{text}' is not a time", "Write it as 2026-10-15T12:00Z.") from None
+    return told.replace(tzinfo=told.tzinfo or UTC).astimezone(UTC)
 
 
 def settings_of(workspace: Path) -> Config:

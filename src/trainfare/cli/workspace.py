@@ -41,7 +41,12 @@ def init(folder: Path) -> None:
 @click.command()
 @options.workspace_option
 @click.option("--month", metavar="YYYY-MM", help="Only this month.  [default: every open month]")
-def build(workspace: Path, month: str | None) -> None:
+@click.option(
+    "--as-of",
+    metavar="TIME",
+    help="Lay ledgers and estimate up to this time, such as 2026-10-15T12:00Z.  [default: the last full hour]",
+)
+def build(workspace: Path, month: str | None, as_of: str | None) -> None:
     """Read the sources and publish a new version of each open month that changed."""
     from trainfare import pipeline
 
@@ -54,7 +59,7 @@ def build(workspace: Path, month: str | None) -> None:
     with ExitStack() as stack:
         store = published.open_store(stack, config, workspace)
         with terminal.progress() as told:
-            built = pipeline.build(config, store, only, told)
+            built = pipeline.build(config, store, only, told, options.as_moment(as_of, "--as-of"))
         for one in built:
             terminal.talk(_told(one, time.monotonic() - started))
         for line in _standing(store, {one.book.month for one in built}, only):

@@ -1,11 +1,16 @@
 """The tables a book consists of, made from the account of one month."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
 
 from trainfare import keyed, scope
 from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import parquet
 from trainfare.metrics import failures, findings, lost_work
 from trainfare.period import Month
+from trainfare.tables import BASES, ESTIMATE_ERRORS, ESTIMATES
 
 PACKAGE = "trainfare.metrics"
 TABLES = {
@@ -23,6 +28,8 @@ TABLES = {
     "book_quality": "qualities",
     "egress": "egress",
     "spend_rates": "spend_rates",
+    "estimates": "kept_estimates",
+    "estimate_errors": "estimate_errors",
     "findings": "findings",
     "failures": "failures",
     "failure_rows": "failure_rows",
@@ -32,8 +39,11 @@ TABLES = {
 """The files of a book, and what each is written from."""
 
 
-def run(engine: Engine, month: Month) -> datetime | None:
-    """Make the tables of the month's book; returns the time through which the bill is complete."""
+def run(engine: Engine, month: Month, before: Mapping[str, Path] | None = None) -> datetime | None:
+    """Make the tables of the month's book; returns the time through which the bill is complete.
+
+    `before` has the files of the version before, if there is one: what it estimated is compared with the bill.
+    """
     through = complete_through(engine, month)
     second = int(through.timestamp()) if through else int(month.start.timestamp())
     engine.step(PACKAGE, "covered", "covered", {"coverage": _coverage(engine)})
@@ -44,10 +54,12 @@ def run(engine: Engine, month: Month) -> datetime | None:
         "through": _moment(second),
         "a_day_before": _moment(second - 86400),
     }
-    engine.step(PACKAGE, "kept_placements", "kept_placements", times)
+    shown = times | {"complete_through": str(max(second, _estimated_through(engine)))}
+    engine.step(PACKAGE, "kept_placements", "kept_placements", shown)
     engine.view("book_placements", keyed.placements("kept_placements", "attempts", "machines"))
-    for step in ("book_attempts", "book_machines", "bill_totals", "spent"):
+    for step in ("book_attempts", "book_machines", "bill_totals", "spent", "kept_estimates"):
         engine.step(PACKAGE, step, step, {"first_special": str(keyed.FIRST_SPECIAL)})
+    _compare(engine, second, before)
     lost_work.run(engine, second)
     for step in ("book_usage", "egress", "spend_rates"):
         engine.step(PACKAGE, step, step, times)
@@ -58,6 +70,24 @@ def run(engine: Engine, month: Month) -> datetime | None:
 
 def _moment(second: int) -> str:
     return f"TIMESTAMP '{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}'"
+
+
+def _estimated_through(engine: Engine) -> int:
+    """The second up to which hours are estimated; 0 where none are."""
+    (last,) = engine.row("SELECT coalesce(max(ends), 0) FROM estimates")
+    return int(last)
+
+
+def _compare(engine: Engine, through: int, before: Mapping[str, Path] | None) -> None:
+    """Make `estimate_errors`: what earlier versions estimated, and what the bill then said."""
+    for name, table in (("previous_estimates", ESTIMATES), ("previous_errors", ESTIMATE_ERRORS)):
+        empty = ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
+        known = before and before.get(table.name)
+        engine.taken(name, f"SELECT * FROM {parquet(known)}" if known else f"SELECT {empty} WHERE false")
+    if engine.row("SELECT count(*) FROM previous_estimates")[0]:
+        engine.step(PACKAGE, "estimate_errors", "estimate_errors", {"through": str(through)})
+    else:
+        engine.table("estimate_errors", "SELECT * FROM previous_errors")
 
 
 def complete_through(engine: Engine, month: Month) -> datetime | None:
@@ -91,3 +121,21 @@ def _coverage(engine: Engine) -> str:
         for weighing, among in wide
     ]
     return " UNION ALL ".join(selects)
+
+
+def totals(engine: Engine) -> list[tuple[str, str, str, Decimal, Decimal]]:
+    """Both sides of the account, added up independently: source, currency, basis, what was charged and what was shared."""
+    sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
+    shared = "(SELECT w.source, w.currency, s.* FROM kept_shares s JOIN ways w ON w.way = s.way)"
+    sides = [
+        {
+            (record["source"], record["currency"]): record
+            for record in engine.records(f"SELECT source, currency, {sums} FROM {table} GROUP BY ALL")
+        }
+        for table in ("bill_totals", shared)
+    ]
+    return [
+        (source, currency, basis, charged[basis], sides[1][source, currency][basis])
+        for (source, currency), charged in sorted(sides[0].items())
+        for basis in BASES
+    ]

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -62,7 +62,7 @@ STEPS = (
 
 @dataclass(frozen=True)
 class Kinds:
-    """The bills' charges, what tells kinds of charges apart, and the salt with which their hash does."""
+    """The charges, each delivery a SELECT, what tells kinds of charges apart, and the salt with which their hash does."""
 
     selects: tuple[str, ...]
     dimensions: tuple[str, ...]
@@ -89,8 +89,11 @@ def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> Ki
     raise _not_apart()
 
 
-def add_charges(engine: Engine, kinds: Kinds, added: str) -> None:
-    """Add what the SELECT `added` gives in the reader's words, with the columns of `tables.CHARGES`, to the charges and their kinds."""
+def add_charges(engine: Engine, kinds: Kinds, added: str) -> Kinds:
+    """Add what the SELECT `added` gives in the reader's words, with the columns of `tables.CHARGES`, to the charges and their kinds.
+
+    Returns the kinds with it; given the same kinds again, what was added before is no longer in the charges.
+    """
     engine.taken("added_charges", added)
     given = {"dimensions": ", ".join(kinds.dimensions), "salt": str(kinds.salt), "charges": "added_charges"}
     engine.step(PACKAGE, "charge_kinds", "added_kinds", given)
@@ -98,8 +101,10 @@ def add_charges(engine: Engine, kinds: Kinds, added: str) -> None:
     engine.drop("added_kinds", "added_charges")
     if not _are_apart(engine):
         raise _not_apart()
-    engine.taken("charges", _together(CHARGES, (*kinds.selects, added)))
-    engine.view("keyed_charges", kinds.hashed())
+    together = replace(kinds, selects=(*kinds.selects, added))
+    engine.taken("charges", _together(CHARGES, together.selects))
+    engine.view("keyed_charges", together.hashed())
+    return together
 
 
 def _are_apart(engine: Engine) -> bool:
@@ -111,15 +116,20 @@ def _not_apart() -> TrainfareError:
     return TrainfareError("", "no hash tells the kinds of charges apart", "Please report this with the bill's size.")
 
 
-def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]]) -> None:
+def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]], before: Month | None = None) -> None:
     """Make `machines`, `attempts`, `placements`, `measured` and the like, `qualities` and `price_list` of a month.
 
-    `told` has, by kind, what the files say that speak of the month's time; no other file counts.
+    `told` has, by kind, what the files say that speak of the month's time; no other file counts. A machine is known by the bill of
+    the month for as long as that speaks of it; where hours without a bill are estimated, also by the bill of the month `before`,
+    and from then on.
     """
+    given = {"month": f"DATE '{month}-01'", "months": f"DATE '{month}-01'", "known_to": "epoch_second(max(k.last_end))"}
+    if before:
+        given |= {"months": f"DATE '{month}-01', DATE '{before}-01'", "known_to": "253402300800"}
     for kind, (name, table) in TOLD.items():
         engine.taken(name, _together(table, told.get(kind, ())))
     for step in STEPS:
-        engine.step(PACKAGE, step, step, {"month": f"DATE '{month}-01'"})
+        engine.step(PACKAGE, step, step, given)
 
 
 def _together(table: Table, selects: Iterable[str]) -> str:

@@ -30,6 +30,6 @@ best AS (
 )
 SELECT name, resource, existed_from, existed_to FROM listed
 UNION ALL
-SELECT b.name, b.resource, epoch_second(min(k.first_start)), epoch_second(max(k.last_end))
-FROM best b JOIN charge_kinds k ON lower(k.resource_id) = b.resource AND k.month = {{month}}
+SELECT b.name, b.resource, epoch_second(min(k.first_start)), {{known_to}}
+FROM best b JOIN charge_kinds k ON lower(k.resource_id) = b.resource AND k.month IN ({{months}})
 GROUP BY b.name, b.resource

@@ -14,5 +14,5 @@ SELECT lower(k.resource_id) AS resource,
   min(t.memory_gb) AS memory_gb
 FROM charge_kinds k
 LEFT JOIN instance_types t ON t.instance_type = k.instance_type
-WHERE k.resource_id IS NOT NULL AND k.month = {{month}}
+WHERE k.resource_id IS NOT NULL AND k.month IN ({{months}})
 GROUP BY lower(k.resource_id)

@@ -1,12 +1,13 @@
 """Cost per training hour, grouped as asked, tied to the bill."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import step_text
-from trainfare.report import groups, keys
+from trainfare.report import estimated, groups, keys
+from trainfare.report.estimated import Accuracy
 from trainfare.report.opened import Opened
 from trainfare.report.slice import HELD, Only, Slice
 
@@ -73,6 +74,8 @@ class Row:
     rate_median: Decimal | None
     rate_p95: Decimal | None
     jobs: int
+    estimated: Decimal = Decimal(0)
+    """The part of the cost that no bill says yet."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Pseudo:
 
     cost: Decimal
     reasons: list[tuple[str, Decimal]] = field(default_factory=list)
+    estimated: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,9 @@ class Report:
     total: Decimal
     bill: Decimal
     findings: list[dict[str, Any]]
+    estimated: Decimal = Decimal(0)
+    """The part of the total that no bill says yet: billed and estimated together are what is shown."""
+    accuracy: Accuracy | None = None
 
     @property
     def difference(self) -> Decimal:
@@ -117,6 +124,9 @@ def report(opened: Opened, question: Question) -> Report:
         for origin in (groups.paid(opened, books, []), f"bill_totals WHERE {books.money}")
     )
     (overall,) = rows(opened, question, [])
+    (expected,) = engine.row(
+        f"SELECT coalesce(sum({question.basis}), 0) FROM bill_totals WHERE {books.money} AND origin = 'estimate'"
+    )
     return Report(
         question,
         opened.start,
@@ -130,22 +140,27 @@ def report(opened: Opened, question: Question) -> Report:
         total,
         bill,
         engine.records(FINDINGS),
+        expected,
+        estimated.accuracy(opened, question.currency),
     )
 
 
 def reasons(opened: Opened, question: Question, kind: str) -> Pseudo:
     """What idle, unallocated or outside pays, and why."""
+    estimate = f"coalesce(sum(s.{question.basis}) FILTER (s.origin = 'estimate'), 0)"
     found = opened.engine.rows(
-        f"SELECT s.reason, sum(s.{question.basis}) AS cost FROM {groups.paid(opened, question.slice, [])} WHERE s.payer_kind = '{kind}' "
-        "GROUP BY s.reason ORDER BY abs(cost) DESC, s.reason"
+        f"SELECT s.reason, sum(s.{question.basis}) AS cost, {estimate} FROM {groups.paid(opened, question.slice, [])} "
+        f"WHERE s.payer_kind = '{kind}' GROUP BY s.reason ORDER BY abs(cost) DESC, s.reason"
     )
-    told = [(str(reason), cost) for reason, cost in found]
-    return Pseudo(sum((cost for _, cost in told), Decimal(0)), told)
+    told = [(str(reason), cost) for reason, cost, _ in found]
+    return Pseudo(sum((cost for _, cost in told), Decimal(0)), told, sum((part for _, _, part in found), Decimal(0)))
 
 
 def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:
     """The cost of jobs, their hours and rates, per group of these keys; without keys one row for all."""
-    return [_row(record, by) for record in opened.engine.records(select(opened, question, by))]
+    expected = estimated.by_group(opened, question.basis, question.slice, by)
+    found = (_row(record, by) for record in opened.engine.records(select(opened, question, by)))
+    return [replace(one, estimated=expected.get(tuple(one.group.values()), Decimal(0))) for one in found]
 
 
 def select(opened: Opened, question: Question, by: list[str]) -> str:

@@ -16,7 +16,7 @@ SPELLINGS = {
 OF_JOB = ("job", "attempt", "state", *LABELS)
 OF_MACHINE = ("machine", "pool", "cluster", "region", "gpu_model")
 OF_TIME = ("day", "month")
-OF_CHARGE = ("category", "rule", "source", "account")
+OF_CHARGE = ("category", "rule", "source", "origin", "account")
 MOST = 3
 
 

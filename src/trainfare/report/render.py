@@ -65,6 +65,7 @@ def as_json(report: Report) -> str:
             "outside": _pseudo(report.outside),
             "total": exact(report.total),
             "bill": exact(report.bill),
+            "estimated": exact(report.estimated),
             "difference": exact(report.difference),
             "findings": [_finding(finding) for finding in report.findings],
         },
@@ -84,6 +85,7 @@ def row(told: Row) -> dict[str, Any]:
         "jobs": told.jobs,
         "unbilled_wall_hours": hours(told.unbilled_wall_seconds),
         "unbilled_gpu_hours": hours(told.unbilled_gpu_seconds),
+        "estimated": exact(told.estimated),
     }
 
 
@@ -92,7 +94,11 @@ def _plain(value: Any) -> Any:
 
 
 def _pseudo(payer: Pseudo) -> dict[str, Any]:
-    return {"cost": exact(payer.cost), "reasons": [{"reason": why, "cost": exact(cost)} for why, cost in payer.reasons]}
+    return {
+        "cost": exact(payer.cost),
+        "estimated": exact(payer.estimated),
+        "reasons": [{"reason": why, "cost": exact(cost)} for why, cost in payer.reasons],
+    }
 
 
 def _finding(finding: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +110,7 @@ def as_csv(report: Report) -> str:
     names = list(report.rows[0].group) if report.rows else list(report.question.by)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    figures = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs")
+    figures = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated")
     writer.writerow(["payer", *names, *figures, "currency"])
     for one in report.rows:
         told = row(one)
@@ -116,12 +122,11 @@ def as_csv(report: Report) -> str:
         ("__unallocated__", report.unallocated),
         ("__outside__", report.outside),
     ):
-        writer.writerow(
-            [name, *("" for _ in names), exact(payer.cost), *("" for _ in figures[1:]), report.question.currency]
-        )
-    writer.writerow(
-        ["total", *("" for _ in names), exact(report.total), *("" for _ in figures[1:]), report.question.currency]
-    )
+        blank = ["" for _ in figures[2:]]
+        told_of = [exact(payer.cost), *blank, exact(payer.estimated), report.question.currency]
+        writer.writerow([name, *("" for _ in names), *told_of])
+    last = [exact(report.total), *("" for _ in figures[2:]), exact(report.estimated), report.question.currency]
+    writer.writerow(["total", *("" for _ in names), *last])
     return out.getvalue()
 
 
@@ -170,8 +175,34 @@ def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
         ("__unallocated__", report.unallocated),
         ("__outside__", report.outside),
     ):
-        closing.append([name, *blank, "", "", "", money(payer.cost), _share(payer.cost, report.total), "", "", ""])
-    closing.append(["TOTAL", *blank, "", "", "", money(report.total), _share(report.total, report.total), "", "", ""])
+        closing.append(
+            [
+                name,
+                *blank,
+                "",
+                "",
+                "",
+                _marked(payer.cost, payer.estimated),
+                _share(payer.cost, report.total),
+                "",
+                "",
+                "",
+            ]
+        )
+    closing.append(
+        [
+            "TOTAL",
+            *blank,
+            "",
+            "",
+            "",
+            _marked(report.total, report.estimated),
+            _share(report.total, report.total),
+            "",
+            "",
+            "",
+        ]
+    )
     return header if names else ["payer", *header], body, closing
 
 
@@ -184,12 +215,17 @@ def _figures(row: Row, total: Decimal) -> list[str]:
         f"{row.jobs:,}" if row.jobs else NONE,
         time(row.wall_seconds),
         time(row.gpu_seconds),
-        money(row.cost),
+        _marked(row.cost, row.estimated),
         NONE if row.cost is None else _share(row.cost, total),
         money(row.rate),
         money(row.rate_median),
         money(row.rate_p95),
     ]
+
+
+def _marked(cost: Decimal | None, estimated: Decimal) -> str:
+    """Money for eyes; what is estimated in part or whole has a mark."""
+    return f"~{money(cost)}" if estimated else money(cost)
 
 
 def _share(part: Decimal, whole: Decimal) -> str:
@@ -236,7 +272,13 @@ def as_table(report: Report, width: int) -> Table:
 def tie(report: Report) -> str:
     """The line that ties the total to the bill."""
     verdict = "ties to the bill" if report.difference == 0 else "DOES NOT TIE TO THE BILL"
-    return f"{verdict}: {money(report.bill)} {report.question.currency}, difference {exact(report.difference)}"
+    told = f"{verdict}: {money(report.bill)} {report.question.currency}, difference {exact(report.difference)}"
+    if not report.estimated:
+        return told
+    return (
+        f"{told}\n~ estimated in part: billed {money(report.total - report.estimated)} + estimated {money(report.estimated)} "
+        f"= {money(report.total)} {report.question.currency}"
+    )
 
 
 def as_markdown(report: Report) -> str:
@@ -257,6 +299,10 @@ def notes(report: Report) -> list[str]:
         ("__outside__", report.outside),
     ):
         told += [f"  {name}: {money(cost)} {why}" for why, cost in payer.reasons[:4] if cost]
+    if report.accuracy and report.accuracy.off is not None:
+        told.append(
+            f"  Our estimates of the last {report.accuracy.days} days were within {report.accuracy.off:.1%} of the bill."
+        )
     if report.overall.unbilled_wall_seconds:
         told.append(
             f"  {time(report.overall.unbilled_wall_seconds)} wall-clock hours are not on the bill; rates leave them out."

@@ -226,9 +226,7 @@ SHARES = Table(
         Column("estimated", "BOOLEAN", "whether no bill says this yet: it is what we expect the bill to say"),
         Column("account", TEXT, "the account the charges are on"),
         Column("currency", TEXT, "the currency of the amounts"),
-        Column(
-            "converted_from", TEXT, "the currency they were converted from, at the rate in `conversions`; null: none"
-        ),
+        Column("converted_from", TEXT, "the currency they were converted from; null: they stand as they came"),
         Column("effective", MONEY, "part of EffectiveCost"),
         Column("billed", MONEY, "part of BilledCost"),
         Column("list", MONEY, "part of ListCost"),

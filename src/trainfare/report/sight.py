@@ -52,8 +52,8 @@ def _selects(sees: Sequence[str]) -> dict[str, str]:
             "WHERE EXISTS (SELECT 1 FROM book_placements p WHERE p.resource_id = m.resource_id)"
         ),
         "bill_totals": (
-            "SELECT source, CAST(NULL AS VARCHAR) AS billing_account, account, currency, category, "
+            "SELECT source, origin, converted_from, CAST(NULL AS VARCHAR) AS billing_account, account, currency, category, "
             f"CAST(NULL AS VARCHAR) AS charge_category, rule, CAST(NULL AS BIGINT) AS lines, {sums} "
-            "FROM shares GROUP BY source, account, currency, category, rule"
+            "FROM shares GROUP BY source, origin, converted_from, account, currency, category, rule"
         ),
     }

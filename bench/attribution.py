@@ -8,6 +8,7 @@ seconds, processor seconds, peak memory, and both times over those of the bare s
     bare scan    DuckDB: sum(EffectiveCost) group by machine, hour of the same Parquet
     bare scan 4  DuckDB: all four costs, group by machine, hour, category: what every account on all bases has to add up at least
     build        `trainfare build`: all four costs, all rules, exact, with findings, published
+    measured     the same with measurements of every placement: use by day, lost work, egress by pair of regions
     polars       the same question by hand in Polars: floats, one hard-wired rule, no checks, no lineage, nothing written
     pandas       the same in pandas
     growth       `trainfare build` of a tenth of the machines, for the time per line
@@ -22,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from invented import Invented, invent
+from invented import Invented, invent, invent_measurements
 
 HOUR = 3600
 
@@ -125,13 +126,15 @@ def pandas_by_hand(bill: Path, jobs: Path) -> float:
     return float(shares["EffectiveCost"].sum())
 
 
-def build(made: Invented, workspace: Path) -> None:
+def build(made: Invented, workspace: Path, *others: Path) -> None:
     """The whole of `trainfare build`, in this process."""
     from trainfare import pipeline
     from trainfare.config import load
     from trainfare.store import Store
 
-    sources = "".join(f'[[source]]\npath = "{path.resolve()}"\n' for path in (made.bill, made.jobs, made.machines))
+    sources = "".join(
+        f'[[source]]\npath = "{path.resolve()}"\n' for path in (made.bill, made.jobs, made.machines, *others)
+    )
     workspace.mkdir(parents=True, exist_ok=True)
     (workspace / "trainfare.toml").write_text(sources, encoding="utf-8")
     config = load(workspace / "trainfare.toml")
@@ -164,7 +167,7 @@ def run_way(way: str, folder: Path) -> None:
         pandas_by_hand(made.bill, made.jobs)
     else:
         with tempfile.TemporaryDirectory(dir=folder) as workspace:
-            build(made, Path(workspace))
+            build(made, Path(workspace), *([folder / "measurements.parquet"] if way == "measured" else []))
     after = os.times()
     processor = after.user + after.system - before.user - before.system
     print(time.monotonic() - started, processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
@@ -185,10 +188,11 @@ def main() -> None:
         large, small = folder / "large", folder / "small"
         made = invent(large, asked.machines)
         tenth = invent(small, asked.machines // 10)
+        invent_measurements(made.jobs, large / "measurements.parquet")
         print(f"{made.lines:,} charges, {made.placements:,} placements, {os.cpu_count()} cores", flush=True)
         measured("bare", large)
         base = measured("bare", large)
-        ways = ["bare4", "build", "polars", *([] if asked.skip_pandas else ["pandas"])]
+        ways = ["bare4", "build", "measured", "polars", *([] if asked.skip_pandas else ["pandas"])]
         print(f"{'':14}{'wall s':>8}{'cpu s':>8}{'peak GB':>9}{'wall / bare':>13}{'cpu / bare':>12}")
         for name in ["bare", *ways]:
             wall, processor, peak = base if name == "bare" else measured(name, large)

@@ -1,7 +1,8 @@
 """Invent a large month for benchmarks: a FOCUS bill, a job log and a machine list as Parquet, written by DuckDB.
 
 Machines have 8 GPUs. Seven of ten run whole-machine jobs one after the other, half of these as groups of eight machines that
-hold the same job; three of ten are shared by four lanes of two GPUs. Each machine has three bill lines an hour.
+hold the same job; three of ten are shared by four lanes of two GPUs. Each machine has three bill lines an hour. Beside them a file of
+measurements: busy GPU time of every placement, bytes that it sent, and a step and a checkpoint of every job.
 """
 
 from dataclasses import dataclass
@@ -36,6 +37,29 @@ def invent(folder: Path, machines: int) -> Invented:
         engine.execute(f"COPY ({_machines(machines)}) TO '{made.machines}' (FORMAT parquet, COMPRESSION zstd)")
         (placements,) = engine.execute(f"SELECT count(*) FROM '{made.jobs}'").fetchone() or (0,)
     return Invented(made.bill, made.jobs, made.machines, made.lines, placements)
+
+
+def invent_measurements(jobs: Path, into: Path) -> None:
+    """Write what was measured about these jobs."""
+    with duckdb.connect() as engine:
+        engine.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
+        engine.execute(f"COPY ({_measurements(jobs)}) TO '{into}' (FORMAT parquet, COMPRESSION zstd)")
+
+
+def _measurements(jobs: Path) -> str:
+    columns = "job_id, attempt, machine_id, started, ended"
+    return f"""
+      SELECT {columns}, 'gpu_busy_seconds' AS measure, epoch(ended - started) * gpus * 0.8 AS value, '' AS from_region, '' AS to_region
+      FROM '{jobs}'
+      UNION ALL
+      SELECT {columns}, 'bytes_sent', hash(job_id) % 1000000000, 'us-east-1', 'eu-west-' || hash(machine_id) % 3 FROM '{jobs}'
+      UNION ALL
+      SELECT job_id, attempt, '', min(started) + INTERVAL 2 MINUTE, min(started) + INTERVAL 3 MINUTE, 'step', 1, '', ''
+      FROM '{jobs}' GROUP BY job_id, attempt
+      UNION ALL
+      SELECT job_id, attempt, '', min(started) + INTERVAL 20 MINUTE, min(started) + INTERVAL 21 MINUTE, 'checkpoint', 100, '', ''
+      FROM '{jobs}' GROUP BY job_id, attempt
+    """
 
 
 def _resource(machine: str) -> str:

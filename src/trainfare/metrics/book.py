@@ -61,7 +61,7 @@ def run(engine: Engine, month: Month, before: Mapping[str, Path] | None = None) 
         engine.step(PACKAGE, step, step, {"first_special": str(keyed.FIRST_SPECIAL)})
     _compare(engine, second, before)
     lost_work.run(engine, second)
-    for step in ("book_usage", "egress", "spend_rates"):
+    for step in ("used", "book_usage", "egress", "spend_rates"):
         engine.step(PACKAGE, step, step, times)
     findings.run(engine, second)
     failures.run(engine, month)

@@ -1,21 +1,6 @@
--- In: measured, attempts, placements, machines. Out: what was measured in the month, added up per attempt, machine, day and pair of regions; steps and checkpoints are in the work. A measurement is spread evenly over
--- its span, in whole millionths.
-WITH told AS (
-  SELECT u.attempt_key, u.machine, u.starts, greatest(u.ends, u.starts + 1) AS ends, u.measure, CAST(u.value * 1000000 AS HUGEINT) AS micros,
-    CASE WHEN u.measure = 'bytes_sent' THEN coalesce(u.from_region, lower(m.region)) END AS from_region, u.to_region
-  FROM measured u
-  LEFT JOIN (SELECT attempt_key, min(machine) AS machine FROM placements GROUP BY attempt_key) f ON f.attempt_key = u.attempt_key
-  LEFT JOIN machines m ON m.machine = coalesce(u.machine, f.machine)
-  WHERE u.measure NOT IN ('step', 'checkpoint') AND u.starts < {{month_end}} AND greatest(u.ends, u.starts + 1) > {{month_start}}
-),
-cut AS (
-  SELECT *, micros * (least(ends, day * 86400 + 86400) - starts) // (ends - starts) - micros * (greatest(starts, day * 86400) - starts) // (ends - starts) AS part
-  FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS day FROM told)
-  WHERE day * 86400 >= {{month_start}} AND day * 86400 < {{month_end}}
-)
-SELECT a.job_id, a.attempt, m.machine_id, m.resource_id, DATE '1970-01-01' + CAST(c.day AS INTEGER) AS day, c.measure, c.from_region, c.to_region,
-  CAST(CAST(sum(c.part) AS DECIMAL(32,0)) * 0.000001 AS DECIMAL(38,6)) AS value
-FROM cut c
-JOIN attempts a ON a.attempt_key = c.attempt_key
-LEFT JOIN machines m ON m.machine = c.machine
-GROUP BY a.job_id, a.attempt, m.machine_id, m.resource_id, c.day, c.measure, c.from_region, c.to_region
+-- In: used, attempts, machines. Out: what was measured in the month, for readers of the book.
+SELECT a.job_id, a.attempt, m.machine_id, m.resource_id, DATE '1970-01-01' + CAST(u.day AS INTEGER) AS day, u.measure, u.from_region, u.to_region,
+  CAST(CAST(u.micros AS DECIMAL(32,0)) * 0.000001 AS DECIMAL(38,6)) AS value
+FROM used u
+JOIN attempts a ON a.attempt_key = u.attempt_key
+LEFT JOIN machines m ON m.machine = u.machine

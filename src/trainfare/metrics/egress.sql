@@ -1,44 +1,54 @@
--- In: shares, book_usage. Out: the network cost of attempts cut by where their bytes went: the bytes of the day, or of all days where none were measured on that one. The pair with most bytes gets it all and hands on the
+-- In: kept_shares, ways, used, attempts. Out: the network cost of attempts cut by where their bytes went: the bytes of the day, or of all days where none were measured on that one. The pair with most bytes gets it all and hands on the
 -- whole parts of the others. Without any measured bytes both regions are null.
 WITH sent AS (
-  SELECT job_id, attempt, day, from_region, to_region, CAST(sum(value) AS BIGINT) AS bytes
-  FROM book_usage WHERE measure = 'bytes_sent' AND coalesce(from_region <> to_region, true)
-  GROUP BY job_id, attempt, day, from_region, to_region
+  SELECT attempt_key, day, from_region, to_region, CAST(sum(micros) // 1000000 AS BIGINT) AS bytes
+  FROM used WHERE measure = 'bytes_sent' AND coalesce(from_region <> to_region, true)
+  GROUP BY attempt_key, day, from_region, to_region
 ),
-ways AS (
-  SELECT job_id, attempt, day, from_region, to_region, bytes FROM sent
+routes AS (
+  SELECT attempt_key, day, from_region, to_region, bytes FROM sent
   UNION ALL
-  SELECT job_id, attempt, NULL, from_region, to_region, CAST(sum(bytes) AS BIGINT) FROM sent GROUP BY job_id, attempt, from_region, to_region
+  SELECT attempt_key, NULL, from_region, to_region, CAST(sum(bytes) AS BIGINT) FROM sent GROUP BY attempt_key, from_region, to_region
 ),
 ranked AS (
-  SELECT *, sum(bytes) OVER (PARTITION BY job_id, attempt, day) AS whole,
-    row_number() OVER (PARTITION BY job_id, attempt, day ORDER BY bytes DESC, from_region, to_region) AS place
-  FROM ways WHERE bytes > 0
+  SELECT *, sum(bytes) OVER (PARTITION BY attempt_key, day) AS whole, count(*) OVER (PARTITION BY attempt_key, day) AS routes,
+    row_number() OVER (PARTITION BY attempt_key, day ORDER BY bytes DESC, from_region, to_region) AS place
+  FROM routes WHERE bytes > 0
 ),
 paid AS (
-  SELECT job_id, attempt, day, currency, CAST(sum(effective) AS DECIMAL(38,12)) AS effective, CAST(sum(billed) AS DECIMAL(38,12)) AS billed,
-    CAST(sum(list) AS DECIMAL(38,12)) AS list, CAST(sum(contracted) AS DECIMAL(38,12)) AS contracted
-  FROM shares WHERE category = 'network' AND job_id IS NOT NULL
-  GROUP BY job_id, attempt, day, currency
+  SELECT s.payer_key AS attempt_key, s.day, w.currency, CAST(sum(s.effective) AS DECIMAL(38,12)) AS effective, CAST(sum(s.billed) AS DECIMAL(38,12)) AS billed,
+    CAST(sum(s.list) AS DECIMAL(38,12)) AS list, CAST(sum(s.contracted) AS DECIMAL(38,12)) AS contracted
+  FROM kept_shares s JOIN ways w ON w.way = s.way
+  WHERE w.category = 'network' AND s.payer_key IN (SELECT attempt_key FROM attempts)
+  GROUP BY s.payer_key, s.day, w.currency
 ),
-pots AS (
-  SELECT p.job_id, p.attempt, p.day, p.currency, in_units(p.effective) AS effective, in_units(p.billed) AS billed, in_units(p.list) AS list,
-    in_units(p.contracted) AS contracted, d.day AS sent_day
+dated AS (
+  SELECT p.*, d.day AS sent_day
   FROM paid p
-  LEFT JOIN (SELECT DISTINCT job_id, attempt, day FROM ranked WHERE day IS NOT NULL) d ON d.job_id = p.job_id AND d.attempt = p.attempt AND d.day = p.day
+  LEFT JOIN (SELECT DISTINCT attempt_key, day FROM ranked WHERE day IS NOT NULL) d ON d.attempt_key = p.attempt_key AND d.day = p.day
 ),
 handed AS (
-  SELECT p.*, r.from_region, r.to_region, coalesce(r.place, 1) = 1 AS is_heaviest,
-    CASE WHEN r.place > 1 THEN whole_part(p.effective, r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS effective_part,
-    CASE WHEN r.place > 1 THEN whole_part(p.billed, r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS billed_part,
-    CASE WHEN r.place > 1 THEN whole_part(p.list, r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS list_part,
-    CASE WHEN r.place > 1 THEN whole_part(p.contracted, r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS contracted_part
-  FROM pots p
-  LEFT JOIN ranked r ON r.job_id = p.job_id AND r.attempt = p.attempt AND r.day IS NOT DISTINCT FROM p.sent_day
+  SELECT p.attempt_key, p.day, p.currency, r.from_region, r.to_region, r.place = 1 AS is_heaviest,
+    in_units(p.effective) AS effective, in_units(p.billed) AS billed, in_units(p.list) AS list, in_units(p.contracted) AS contracted,
+    CASE WHEN r.place > 1 THEN whole_part(in_units(p.effective), r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS effective_part,
+    CASE WHEN r.place > 1 THEN whole_part(in_units(p.billed), r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS billed_part,
+    CASE WHEN r.place > 1 THEN whole_part(in_units(p.list), r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS list_part,
+    CASE WHEN r.place > 1 THEN whole_part(in_units(p.contracted), r.bytes, CAST(r.whole AS BIGINT)) ELSE 0 END AS contracted_part
+  FROM dated p
+  JOIN ranked r ON r.attempt_key = p.attempt_key AND coalesce(r.day, -1) = coalesce(p.sent_day, -1) AND r.routes > 1
+),
+cut AS (
+  SELECT p.attempt_key, p.day, p.currency, r.from_region, r.to_region, p.effective, p.billed, p.list, p.contracted
+  FROM dated p
+  LEFT JOIN ranked r ON r.attempt_key = p.attempt_key AND coalesce(r.day, -1) = coalesce(p.sent_day, -1) AND r.place = 1
+  WHERE coalesce(r.routes, 1) = 1
+  UNION ALL
+  SELECT attempt_key, day, currency, from_region, to_region,
+    as_money(CASE WHEN is_heaviest THEN effective - sum(effective_part) OVER pot ELSE effective_part END),
+    as_money(CASE WHEN is_heaviest THEN billed - sum(billed_part) OVER pot ELSE billed_part END),
+    as_money(CASE WHEN is_heaviest THEN list - sum(list_part) OVER pot ELSE list_part END),
+    as_money(CASE WHEN is_heaviest THEN contracted - sum(contracted_part) OVER pot ELSE contracted_part END)
+  FROM handed WINDOW pot AS (PARTITION BY attempt_key, day, currency)
 )
-SELECT job_id, attempt, day, currency, from_region, to_region,
-  as_money(CASE WHEN is_heaviest THEN effective - sum(effective_part) OVER pot ELSE effective_part END) AS effective,
-  as_money(CASE WHEN is_heaviest THEN billed - sum(billed_part) OVER pot ELSE billed_part END) AS billed,
-  as_money(CASE WHEN is_heaviest THEN list - sum(list_part) OVER pot ELSE list_part END) AS list,
-  as_money(CASE WHEN is_heaviest THEN contracted - sum(contracted_part) OVER pot ELSE contracted_part END) AS contracted
-FROM handed WINDOW pot AS (PARTITION BY job_id, attempt, day, currency)
+SELECT a.job_id, a.attempt, DATE '1970-01-01' + c.day AS day, c.currency, c.from_region, c.to_region, c.effective, c.billed, c.list, c.contracted
+FROM cut c JOIN attempts a ON a.attempt_key = c.attempt_key

@@ -1,42 +1,41 @@
--- In: shares, work_seconds, work_spans, tries. Out: the money of attempts that lost time or had overhead, cut in time: per attempt, day and category what was kept, lost and overhead. The part with most
+-- In: kept_shares, ways, work_seconds, work_spans, attempts. Out: the money of attempts that lost time or had overhead, cut in time: per attempt, day and category what was kept, lost and overhead. The part with most
 -- seconds gets the money and hands on the whole parts of the others, so they add up to the shares exactly. Money of a day on which the attempt did not run is cut as its whole time.
-WITH hows AS (
-  SELECT t.job_id, t.attempt, max(w.how) AS how
-  FROM work_spans w JOIN tries t ON t.attempt_key = w.attempt_key GROUP BY t.job_id, t.attempt
-),
-spent AS (
-  SELECT s.job_id, s.attempt, s.day, s.category, s.currency, h.how,
-    CAST(sum(s.effective) AS DECIMAL(38,12)) AS effective, CAST(sum(s.billed) AS DECIMAL(38,12)) AS billed,
-    CAST(sum(s.list) AS DECIMAL(38,12)) AS list, CAST(sum(s.contracted) AS DECIMAL(38,12)) AS contracted
-  FROM shares s JOIN hows h ON h.job_id = s.job_id AND h.attempt = s.attempt
-  GROUP BY s.job_id, s.attempt, s.day, s.category, s.currency, h.how
+WITH spent AS (
+  SELECT s.payer_key AS attempt_key, s.day, w.category, w.currency,
+    in_units(CAST(sum(s.effective) AS DECIMAL(38,12))) AS effective,
+    in_units(CAST(sum(s.billed) AS DECIMAL(38,12))) AS billed,
+    in_units(CAST(sum(s.list) AS DECIMAL(38,12))) AS list,
+    in_units(CAST(sum(s.contracted) AS DECIMAL(38,12))) AS contracted
+  FROM kept_shares s JOIN ways w ON w.way = s.way
+  WHERE s.payer_key IN (SELECT attempt_key FROM work_spans)
+  GROUP BY s.payer_key, s.day, w.category, w.currency
 ),
 weighed AS (
-  SELECT p.job_id, p.attempt, p.day, p.category, p.currency, p.how,
-    in_units(p.effective) AS effective, in_units(p.billed) AS billed, in_units(p.list) AS list, in_units(p.contracted) AS contracted,
-    coalesce(d.whole, t.whole) AS whole, coalesce(d.kept, t.kept) AS kept, coalesce(d.lost, t.lost) AS lost, coalesce(d.overhead, t.overhead) AS overhead
+  SELECT p.*, coalesce(d.whole, t.whole) AS whole, coalesce(d.kept, t.kept) AS kept, coalesce(d.lost, t.lost) AS lost, coalesce(d.overhead, t.overhead) AS overhead
   FROM spent p
-  JOIN work_seconds t ON t.job_id = p.job_id AND t.attempt = p.attempt AND t.day IS NULL
-  LEFT JOIN work_seconds d ON d.job_id = p.job_id AND d.attempt = p.attempt AND d.day = p.day
+  JOIN work_seconds t ON t.attempt_key = p.attempt_key AND t.day IS NULL
+  LEFT JOIN work_seconds d ON d.attempt_key = p.attempt_key AND d.day = p.day
+),
+cut AS (
+  SELECT *, CASE WHEN kept >= lost AND kept >= overhead THEN 'kept' WHEN lost >= overhead THEN 'lost' ELSE 'overhead' END AS heaviest,
+    whole_part(effective, kept, whole) AS effective_kept, whole_part(effective, lost, whole) AS effective_lost, whole_part(effective, overhead, whole) AS effective_overhead,
+    whole_part(billed, kept, whole) AS billed_kept, whole_part(billed, lost, whole) AS billed_lost, whole_part(billed, overhead, whole) AS billed_overhead,
+    whole_part(list, kept, whole) AS list_kept, whole_part(list, lost, whole) AS list_lost, whole_part(list, overhead, whole) AS list_overhead,
+    whole_part(contracted, kept, whole) AS contracted_kept, whole_part(contracted, lost, whole) AS contracted_lost, whole_part(contracted, overhead, whole) AS contracted_overhead
+  FROM weighed
 ),
 parts AS (
-  SELECT *, 'kept' AS part, kept AS weight, kept >= lost AND kept >= overhead AS is_heaviest FROM weighed
+  SELECT attempt_key, day, category, currency, 'kept' AS part, CASE WHEN heaviest = 'kept' THEN effective - effective_lost - effective_overhead ELSE effective_kept END AS effective, CASE WHEN heaviest = 'kept' THEN billed - billed_lost - billed_overhead ELSE billed_kept END AS billed, CASE WHEN heaviest = 'kept' THEN list - list_lost - list_overhead ELSE list_kept END AS list, CASE WHEN heaviest = 'kept' THEN contracted - contracted_lost - contracted_overhead ELSE contracted_kept END AS contracted
+  FROM cut WHERE kept > 0
   UNION ALL
-  SELECT *, 'lost', lost, lost > kept AND lost >= overhead FROM weighed
+  SELECT attempt_key, day, category, currency, 'lost' AS part, CASE WHEN heaviest = 'lost' THEN effective - effective_kept - effective_overhead ELSE effective_lost END AS effective, CASE WHEN heaviest = 'lost' THEN billed - billed_kept - billed_overhead ELSE billed_lost END AS billed, CASE WHEN heaviest = 'lost' THEN list - list_kept - list_overhead ELSE list_lost END AS list, CASE WHEN heaviest = 'lost' THEN contracted - contracted_kept - contracted_overhead ELSE contracted_lost END AS contracted
+  FROM cut WHERE lost > 0
   UNION ALL
-  SELECT *, 'overhead', overhead, overhead > kept AND overhead > lost FROM weighed
-),
-handed AS (
-  SELECT job_id, attempt, day, category, currency, how, part, weight, is_heaviest, effective, billed, list, contracted,
-    CASE WHEN is_heaviest THEN 0 ELSE whole_part(effective, weight, whole) END AS effective_part,
-    CASE WHEN is_heaviest THEN 0 ELSE whole_part(billed, weight, whole) END AS billed_part,
-    CASE WHEN is_heaviest THEN 0 ELSE whole_part(list, weight, whole) END AS list_part,
-    CASE WHEN is_heaviest THEN 0 ELSE whole_part(contracted, weight, whole) END AS contracted_part
-  FROM parts WHERE weight > 0
+  SELECT attempt_key, day, category, currency, 'overhead' AS part, CASE WHEN heaviest = 'overhead' THEN effective - effective_kept - effective_lost ELSE effective_overhead END AS effective, CASE WHEN heaviest = 'overhead' THEN billed - billed_kept - billed_lost ELSE billed_overhead END AS billed, CASE WHEN heaviest = 'overhead' THEN list - list_kept - list_lost ELSE list_overhead END AS list, CASE WHEN heaviest = 'overhead' THEN contracted - contracted_kept - contracted_lost ELSE contracted_overhead END AS contracted
+  FROM cut WHERE overhead > 0
 )
-SELECT job_id, attempt, day, category, currency, part, how,
-  as_money(CASE WHEN is_heaviest THEN effective - sum(effective_part) OVER pot ELSE effective_part END) AS effective,
-  as_money(CASE WHEN is_heaviest THEN billed - sum(billed_part) OVER pot ELSE billed_part END) AS billed,
-  as_money(CASE WHEN is_heaviest THEN list - sum(list_part) OVER pot ELSE list_part END) AS list,
-  as_money(CASE WHEN is_heaviest THEN contracted - sum(contracted_part) OVER pot ELSE contracted_part END) AS contracted
-FROM handed WINDOW pot AS (PARTITION BY job_id, attempt, day, category, currency)
+SELECT a.job_id, a.attempt, DATE '1970-01-01' + p.day AS day, p.category, p.currency, p.part, h.how,
+  as_money(p.effective) AS effective, as_money(p.billed) AS billed, as_money(p.list) AS list, as_money(p.contracted) AS contracted
+FROM parts p
+JOIN attempts a ON a.attempt_key = p.attempt_key
+JOIN (SELECT attempt_key, max(how) AS how FROM work_spans GROUP BY attempt_key) h ON h.attempt_key = p.attempt_key

@@ -22,5 +22,4 @@ told AS (
   UNION ALL
   SELECT attempt_key, NULL, CAST(sum(whole) AS BIGINT), CAST(sum(lost) AS BIGINT), CAST(sum(overhead) AS BIGINT) FROM days GROUP BY attempt_key
 )
-SELECT a.job_id, a.attempt, DATE '1970-01-01' + CAST(t.day AS INTEGER) AS day, t.whole, t.whole - t.lost - t.overhead AS kept, t.lost, t.overhead
-FROM told t JOIN tries a ON a.attempt_key = t.attempt_key
+SELECT t.attempt_key, t.day, t.whole, t.whole - t.lost - t.overhead AS kept, t.lost, t.overhead FROM told t

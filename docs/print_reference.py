@@ -11,6 +11,8 @@ import importlib
 import inspect
 import io
 import re
+import tempfile
+import warnings
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
@@ -33,6 +35,8 @@ from trainfare.sources.ledgers import prices_file
 from trainfare.sources.recognise import FORMATS
 from trainfare.sources.schedulers import jobs_file, sacct, slurm_runs
 from trainfare.sources.telemetry import measurements_file, quality_file
+from trainfare.web.api import documents
+from trainfare.web.app import create_app
 
 DOCS = Path(__file__).parent
 PRINTED = "<!-- Printed by docs/print_reference.py. Do not edit: run `make reference`. -->\n"
@@ -204,6 +208,7 @@ def pages() -> dict[Path, str]:
         reference / "tables.md": tables_page(),
         reference / "commands.md": commands_page(),
         reference / "settings.md": settings_page(),
+        reference / "api.md": api_page(),
         reference / "findings.md": findings_page(),
         reference / "files.md": files_page(),
         reference / "rules.md": rules_page(),
@@ -327,6 +332,30 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
         if isinstance(parameter, click.Option) and record:
             rows.append((f"`{record[0]}`", " ".join(record[1].split())))
     yield grid(("option", "meaning"), rows)
+
+
+def api_page() -> str:
+    """Every address, from the OpenAPI document that the service gives."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (Path(folder) / config.FILE_NAME).write_text("", encoding="utf-8")
+        told = documents.document(create_app(Path(folder)))
+    sections = []
+    for path, operations in told["paths"].items():
+        for method, one in operations.items():
+            sections.append(f"## {one['summary']}\n\n`{method.upper()} {path}`\n\n{one.get('description', '')}")
+            if one.get("parameters"):
+                sections.append(grid(("parameter", "meaning", "without it"), map(_parameter, one["parameters"])))
+    start = "Served by `trainfare serve`; also at `/api`, and for programs at `/api/openapi.json`. [How to ask](../howto/serve.md)."
+    return page("API", start, *sections)
+
+
+def _parameter(one: dict[str, Any]) -> tuple[str, str, str]:
+    schema = one["schema"]
+    among = f" One of {', '.join(name for name in schema['enum'] if name)}." if "enum" in schema else ""
+    default = schema.get("default")
+    usual = "needed" if one.get("required") and default is None else f"`{default}`" if default not in (None, "") else ""
+    return f"`{one['name']}`", f"{one.get('description', '')}{among}", usual
 
 
 def settings_page() -> str:

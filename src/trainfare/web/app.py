@@ -88,6 +88,7 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
             description=DESCRIPTION,
             path="/api/schema",
             render_plugins=[JsonRenderPlugin()],
+            use_handler_docstrings=True,
         ),
         guards=[may_read],
         logging_config=None,

@@ -112,7 +112,7 @@ class Shelf:
         with self._digesting:
             if path.name not in self._digests:
                 if not path.exists():
-                    digest.write(book, path)
+                    digest.write(book, path, MEMORY)
                 alias = path.stem
                 self._database.run(f'ATTACH {quoted(path)} AS "{alias}" (READ_ONLY)')
                 self._digests[path.name] = Digest(

@@ -1,0 +1,175 @@
+"""How quickly the service answers: a month of millions of charges, and clients that ask without a pause.
+
+    python bench/serve.py [--machines 4630] [--clients 16] [--seconds 30] [--folder FOLDER]
+
+Prints, for each address, the median and the 95th percentile of the time to the last byte, first with every question asked for
+the first time (cold), then as the mix goes on (warm), and the most memory that the service took.
+"""
+
+import argparse
+import http.client
+import itertools
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import invented
+
+from trainfare import config, pipeline
+from trainfare.store import Store
+
+SETTINGS = """
+[[source]]
+name = "cloud"
+path = "bill.parquet"
+[[source]]
+path = "jobs.parquet"
+[[source]]
+path = "machines.parquet"
+"""
+Times = dict[str, list[float]]
+
+
+def build(folder: Path, machines: int) -> None:
+    """A workspace with one large month, unless it is there already."""
+    if (folder / "catalog.sqlite").exists():
+        return
+    made = invented.invent(folder, machines)
+    (folder / config.FILE_NAME).write_text(SETTINGS, encoding="utf-8")
+    started = time.monotonic()
+    with Store.open(folder) as store:
+        (built,) = pipeline.build(config.load(folder / config.FILE_NAME), store)
+        print(
+            f"built {made.lines:,} charges, {built.book.rows['shares']:,} shares in {time.monotonic() - started:.0f} s"
+        )
+
+
+def questions() -> dict[str, list[str]]:
+    """Addresses by what they are, each in the forms that are asked in turn."""
+    teams = [f"team-{number}" for number in range(12)]
+    owners = [f"owner-{number}" for number in range(200)]
+    days = [f"2026-10-{day:02d},2026-10-{day + 7:02d}" for day in range(1, 24, 3)]
+    return {
+        "page executive": ["/"],
+        "page jobs": ["/jobs", *(f"/jobs?team={team}" for team in teams)],
+        "api report": ["/api/v1/report", *(f"/api/v1/report?aggregate=owner&filter=team:{team}" for team in teams)],
+        "api report, a week": [f"/api/v1/report?window={window}" for window in days],
+        "api trend": ["/api/v1/trend", *(f"/api/v1/trend?key=category&filter=team:{team}" for team in teams)],
+        "api jobs": [f"/api/v1/jobs?offset={offset}" for offset in range(0, 2000, 50)],
+        "api jobs, filtered": [f"/api/v1/jobs?filter=owner:{owner}&sort=-rate" for owner in owners],
+        "api books": ["/api/v1/books"],
+        "allocation": ["/allocation/compute?window=2026-10&aggregate=namespace"],
+        "metrics": ["/metrics"],
+    }
+
+
+def ask(port: int, mix: "itertools.cycle[tuple[str, str]]", lock: threading.Lock, until: float, times: Times) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    while time.monotonic() < until:
+        with lock:
+            name, path = next(mix)
+        started = time.monotonic()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        answer.read()
+        taken = time.monotonic() - started
+        if answer.status != 200:
+            raise SystemExit(f"{path} answered {answer.status}")
+        with lock:
+            times[name].append(taken)
+
+
+def load(port: int, clients: int, seconds: int) -> Times:
+    """All clients ask at once, each as soon as it has its answer."""
+    weighted = [
+        one for name, paths in questions().items() for one in random.Random(1).choices([(name, p) for p in paths], k=40)
+    ]
+    random.Random(2).shuffle(weighted)
+    mix, lock = itertools.cycle(weighted), threading.Lock()
+    times: Times = defaultdict(list)
+    until = time.monotonic() + seconds
+    threads = [threading.Thread(target=ask, args=(port, mix, lock, until, times)) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return times
+
+
+def cold(port: int) -> Times:
+    """Every address once, alone."""
+    times: Times = defaultdict(list)
+    for name, paths in questions().items():
+        for path in paths[:6]:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+            started = time.monotonic()
+            connection.request("GET", path)
+            connection.getresponse().read()
+            times[name].append(time.monotonic() - started)
+            connection.close()
+    return times
+
+
+def show(title: str, times: Times) -> None:
+    print(f"\n{title}\n{'':24}{'asked':>8}{'median':>10}{'p95':>10}")
+    for name, taken in [*sorted(times.items()), ("all", [one for each in times.values() for one in each])]:
+        ordered = sorted(taken)
+        middle, high = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+        print(f"{name:24}{len(ordered):8}{middle * 1000:8.0f}ms{high * 1000:8.0f}ms")
+
+
+def most_memory(process: int) -> str:
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return f"{kib / 1024:.0f} MB"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--machines", type=int, default=4630)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--folder", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="trainfare-") as spare:
+        folder = asked.folder or Path(spare)
+        build(folder, asked.machines)
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+        command = [str(Path(sys.executable).with_name("trainfare")), "serve", "-w", str(folder), "--port", str(port)]
+        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            started = time.monotonic()
+            while not ready(port):
+                time.sleep(0.2)
+            print(f"ready after {time.monotonic() - started:.0f} s; most memory so far {most_memory(server.pid)}")
+            show("each question for the first time, one client", cold(port))
+            show(
+                f"{asked.clients} clients, {asked.seconds} s, while questions are still new",
+                load(port, asked.clients, asked.seconds),
+            )
+            show(f"{asked.clients} clients, {asked.seconds} s, going on", load(port, asked.clients, asked.seconds))
+            print(f"\nmost memory of the service: {most_memory(server.pid)}")
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def ready(port: int) -> bool:
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=900)
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    main()

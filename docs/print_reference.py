@@ -341,7 +341,7 @@ def api_page() -> str:
         (Path(folder) / config.FILE_NAME).write_text("", encoding="utf-8")
         told = documents.document(create_app(Path(folder)))
     sections = []
-    for path, operations in told["paths"].items():
+    for path, operations in sorted(told["paths"].items()):
         for method, one in operations.items():
             sections.append(f"## {one['summary']}\n\n`{method.upper()} {path}`\n\n{one.get('description', '')}")
             if one.get("parameters"):

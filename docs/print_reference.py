@@ -82,10 +82,15 @@ SERVE_SETTINGS = {
 CHECK_SETTINGS = {
     "unallocated": "F1: cost of training without a payer.",
     "owner_coverage": "F1: at least so much of the cost of jobs is of jobs with an owner.",
+    "retry": "F2: compute cost that was lost with spot machines, of what jobs cost in pools whose machines are taken away.",
+    "egress": "F3: network cost of sending data to another region.",
+    "unreported_io": "F4: cost of storage that the measured requests do not explain.",
     "counted_twice": "F5: cost of what is counted twice.",
     "commitment_step": "F6: by how much the cost of what commitments cover departs from its price.",
     "burst": "F7: idle cost of machines that came up in bursts.",
     "not_billed": "F8: estimated cost of the time that is not billed yet.",
+    "labour": "F9: time entries that do not fit.",
+    "new_licence": "F10: licences that cost nothing before.",
 }
 SOURCE_SETTINGS = {
     "path": "A file, or a pattern such as `bills/*.csv`, relative to the folder of the settings file.",

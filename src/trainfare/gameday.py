@@ -2,8 +2,11 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
+from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -13,7 +16,7 @@ from trainfare.config import FILE_NAME, load
 from trainfare.period import Month
 from trainfare.report.check import Life, check
 from trainfare.report.opened import open_books
-from trainfare.simulate.cluster import Fault, Played, parse, play
+from trainfare.simulate.cluster import Played, parse, play
 from trainfare.store import Store
 
 COMPLETE = "complete"
@@ -108,22 +111,29 @@ def _percent(part: Decimal) -> str:
 
 
 def run(
-    days: Sequence[str], seeds: Sequence[int], machines: int, progress: Callable[[str], None] = lambda told: None
+    days: Sequence[str],
+    seeds: Sequence[int],
+    machines: int,
+    workers: int = 1,
+    progress: Callable[[str], None] = lambda told: None,
 ) -> Iterator[Score]:
     """Play each kind of day with each seed. A day is `complete` or a fault as `simulate` takes it."""
-    for day in days:
-        code = COMPLETE if day == COMPLETE else next(iter(parse([day], MONTH)))
-        results = []
-        for seed in seeds:
-            progress(f"{code}, seed {seed}")
-            results.append(_result(code, seed, machines, {} if day == COMPLETE else parse([day], MONTH)))
-        yield Score(code, tuple(results))
+    with ProcessPoolExecutor(workers, get_context("spawn")) if workers > 1 else nullcontext() as pool:
+        for day in days:
+            results = []
+            asked = [(day, seed, machines) for seed in seeds]
+            for result in pool.map(_played, asked) if pool else map(_played, asked):
+                progress(f"{result.day}, seed {result.seed}")
+                results.append(result)
+            yield Score(results[0].day, tuple(results))
 
 
-def _result(day: str, seed: int, machines: int, faults: dict[str, Fault]) -> Result:
+def _played(asked: tuple[str, int, int]) -> Result:
+    """One game day, in a folder that goes when it is over."""
+    day, seed, machines = asked
+    faults = {} if day == COMPLETE else parse([day], MONTH)
     with tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True) as folder:
-        played = play(Path(folder), seed, machines, faults, MONTH)
-        return _judged(day, seed, played)
+        return _judged(next(iter(faults), COMPLETE), seed, play(Path(folder), seed, machines, faults, MONTH))
 
 
 def _judged(day: str, seed: int, played: Played) -> Result:

@@ -15,10 +15,15 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     unallocated: Decimal = Decimal(5)
     owner_coverage: Decimal = Decimal(95)
+    retry: Decimal = Decimal(10)
+    egress: Decimal = Decimal(3)
+    unreported_io: Decimal = Decimal(1)
     counted_twice: Decimal = Decimal(0)
     commitment_step: Decimal = Decimal(1)
     burst: Decimal = Decimal(1)
     not_billed: Decimal = Decimal(5)
+    labour: Decimal = Decimal(1)
+    new_licence: Decimal = Decimal(0)
 
 
 class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,11 +1,25 @@
 """Each failure mode shows where it is, with the money it puts at stake, and not in the month beside it that is sound."""
 
+import csv
 from collections.abc import Iterable
 from decimal import Decimal
 
 import pytest
 
-from .books import BILL, DAY, HOUR, Account, Bookkeeper, Case, charge, hours_of, placement, stamp, with_settings
+from .books import (
+    BILL,
+    DAY,
+    HOUR,
+    Account,
+    Bookkeeper,
+    Case,
+    charge,
+    hours_of,
+    measured,
+    placement,
+    stamp,
+    with_settings,
+)
 
 GPUS = 8
 EVERY_DAY = [(day * DAY, (day + 1) * DAY) for day in range(31)]
@@ -94,13 +108,11 @@ def test_a_run_under_two_names_is_found(keeper: Bookkeeper) -> None:
 def test_small_jobs_that_a_machine_took_along_are_not_one_job(keeper: Bookkeeper) -> None:
     """Both began when the spot machine came and ended when it went."""
     held = [placement(job, "n1", (0, 31 * DAY), gpus=2, owner="ana", state="preempted") for job in ("left", "right")]
-    assert failures(keeper.book(Case(SOUND.charges, held, SOUND.machines))) == {}
+    assert failures(keeper.book(Case(SOUND.charges, held, SOUND.machines))).keys() == {"F2"}
 
 
 def written_again(keeper: Bookkeeper, rows: list) -> Account:
     """The sound month with a second bill of these lines."""
-    import csv
-
     folder = keeper.write(SOUND)
     with (folder / "again.csv").open("w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, BILL, restval="")
@@ -178,3 +190,81 @@ def test_a_machine_that_has_gone_is_not_waited_for(keeper: Bookkeeper) -> None:
     lines = [*SOUND.charges, *month_of("n2", days=EVERY_DAY[:5])]
     held = [*SOUND.placements, placement("short", "n2", (0, 5 * DAY), gpus=GPUS, owner="ana")]
     assert failures(keeper.book(Case(lines, held, [*SOUND.machines, machine("n2", 0, 5 * DAY)]))) == {}
+
+
+def test_work_that_spot_machines_took_with_them_is_found(keeper: Bookkeeper) -> None:
+    """The first attempt saved after 20 of its 24 hours; the second needs two hours to be where it was. A day is 24."""
+    first = placement("a", "n1", (0, DAY), gpus=GPUS, owner="ana", team="nlp", project="atlas", state="preempted")
+    second = placement("a", "n1", (DAY, 31 * DAY), gpus=GPUS, owner="ana", team="nlp", project="atlas", attempt=2)
+    told = [
+        measured("a", (0, DAY), "step", 240),
+        measured("a", (19 * HOUR, 20 * HOUR), "checkpoint", 190),
+        measured("a", (DAY + 2 * HOUR, 31 * DAY), "step", 5000, attempt=2),
+    ]
+    account = keeper.book(Case(SOUND.charges, [first, second], SOUND.machines, measured=told))
+    assert failures(account) == {"F2": Decimal(4 + 2)}
+    assert evidence(account, "F2") == ["team nlp, project atlas: 1 attempts were interrupted"]
+    assert account.opened.engine.row("SELECT whole FROM failures") == (Decimal(744),)
+    failed = keeper.book(Case(SOUND.charges, [first | {"state": "failed"}, second], SOUND.machines, measured=told))
+    assert failures(failed) == {}, "a program that fails by itself is no spot market"
+
+
+def test_sending_data_to_another_region_is_found(keeper: Bookkeeper) -> None:
+    """Three quarters of what the job sent left its region; 40 of network cost were for it."""
+    network = {"ServiceCategory": "Networking", "ServiceName": "Data Transfer", "Tags": '{"job_id": "job-n1"}'}
+    told = [
+        measured("job-n1", (0, DAY), "bytes_sent", 300, from_region="eu", to_region="us"),
+        measured("job-n1", (0, DAY), "bytes_sent", 100, from_region="eu", to_region="eu"),
+    ]
+    lines = [*SOUND.charges, charge((0, DAY), "40", **network)]
+    account = keeper.book(Case(lines, SOUND.placements, SOUND.machines, measured=told))
+    assert failures(account) == {"F3": Decimal(30)}
+    assert evidence(account, "F3") == ["from eu to us: 1 jobs"]
+
+
+def test_storage_that_is_asked_more_often_than_jobs_report_is_found(keeper: Bookkeeper) -> None:
+    """A thousand requests cost 1 a day; from the 25th on they cost 5, and jobs report as many as before."""
+    told = [measured("job-n1", day, "storage_requests", 1000) for day in EVERY_DAY]
+    stored = [
+        charge(day, "5" if number >= 24 else "1", Tags='{"team": "nlp"}', **STORAGE)
+        for number, day in enumerate(EVERY_DAY)
+    ]
+    account = keeper.book(Case([*SOUND.charges, *stored], SOUND.placements, SOUND.machines, measured=told))
+    assert failures(account) == {"F4": Decimal(7 * 4)}
+    more = [
+        measured("job-n1", day, "storage_requests", 5000 if number >= 24 else 1000)
+        for number, day in enumerate(EVERY_DAY)
+    ]
+    explained = keeper.book(Case([*SOUND.charges, *stored], SOUND.placements, SOUND.machines, measured=more))
+    assert failures(explained) == {}
+
+
+def with_ledger(keeper: Bookkeeper, name: str, text: str) -> Account:
+    folder = keeper.write(SOUND)
+    (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    return keeper.account(with_settings(folder, ["bill.csv", "jobs.csv", "machines.csv", f"{name}.csv"]))
+
+
+def test_time_entries_that_do_not_fit_are_found(keeper: Bookkeeper) -> None:
+    """Two hours for a project nobody trains for, and 15 hours on one day: at 10 an hour, 20 and 30 are at stake."""
+    entries = (
+        "day,person,hours,rate,currency,project\n"
+        "2026-10-05,ana,2,10,USD,perseus\n2026-10-06,ben,9,10,USD,atlas\n2026-10-06,ben,6,10,USD,Atlas\n"
+        "2026-10-07,ben,12,10,USD,atlas\n"
+    )
+    account = with_ledger(keeper, "labour", entries)
+    assert failures(account) == {"F9": Decimal(50)}
+    assert evidence(account, "F9") == [
+        "ben on 2026-10-06: 15.000000 hours",
+        "project perseus: 1 entries of 1 people, and no job has it",
+    ]
+
+
+def test_licences_that_begin_within_the_month_are_found(keeper: Bookkeeper) -> None:
+    header = "licence,per,price,every,currency,started,ended\n"
+    old = "compiler,flat,31,month,USD,2026-01-01,2026-11-01\n"
+    assert failures(with_ledger(keeper, "licences", header + old)) == {}
+    new = "profiler,flat,93,term,USD,2026-10-12,2026-11-01\n"
+    account = with_ledger(keeper, "licences", header + old + new)
+    assert failures(account) == {"F10": Decimal(93)}
+    assert evidence(account, "F10") == ["source licences, profiler (per flat): from 2026-10-12"]

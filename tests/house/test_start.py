@@ -81,3 +81,9 @@ def test_the_first_answer_comes_soon(large: tuple[Path, Path]) -> None:
     print(f"trainfare report, 100,440 bill lines and 10,000 jobs: {taken:.1f} s")
     assert "ties to the bill: 5,528,217.60 USD, difference 0.00" in told
     assert taken < REPORT_SECONDS
+
+
+def test_a_long_query_draws_nothing_among_the_data() -> None:
+    engine = DuckDB()
+    assert engine.row("SELECT current_setting('enable_progress_bar')") == (False,)
+    engine.close()

@@ -91,7 +91,7 @@ def money(folder: Path, pattern: str) -> Decimal:
 def test_the_same_seed_gives_the_same_files(complete: Path, tmp_path: Path) -> None:
     again = play(tmp_path, 5, MACHINES, {}).folder
     names = sorted(path.name for path in complete.iterdir())
-    assert len(names) == 11
+    assert len(names) == 13
     for name in names:
         if not name.endswith(".parquet"):
             assert (complete / name).read_bytes() == (again / name).read_bytes(), name
@@ -102,6 +102,15 @@ def test_jobs_truly_cost_less_than_the_bills_and_most_of_them(complete: Path) ->
     jobs = sum(map(Decimal, json.loads((complete / "truth.json").read_text())["jobs"].values()))
     bills = money(complete, "bill-us.parquet") + money(complete, "bill-eu.csv")
     assert bills / 2 < jobs < bills
+
+
+def test_a_job_loses_less_than_it_costs_and_only_who_was_interrupted_loses(complete: Path, cluster: Cluster) -> None:
+    truth = json.loads((complete / "truth.json").read_text())
+    interrupted = {one.task.job.job_id for one in cluster.attempts if one.state != "completed"}
+    lost = {job: Decimal(money) for job, money in truth["lost"].items() if Decimal(money)}
+    assert len(lost) > 20
+    assert lost.keys() <= interrupted
+    assert all(money < Decimal(truth["jobs"][job]) for job, money in lost.items())
 
 
 def test_the_log_has_a_requeued_number_twice_and_rows_that_came_again(complete: Path) -> None:

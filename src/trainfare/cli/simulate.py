@@ -61,8 +61,9 @@ def simulate(folder: Path, seed: int, machines: int, faults: Sequence[str]) -> N
 @click.option(
     "--fault", "faults", multiple=True, metavar="CODE[:SIZE][@DAY]", help="Only these.  [default: every fault]"
 )
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Months played at once.")
 @options.format_option()
-def gameday(seeds: int, first: int, machines: int, faults: Sequence[str], format_: str) -> None:
+def gameday(seeds: int, first: int, machines: int, faults: Sequence[str], workers: int, format_: str) -> None:
     """Play months with known truth and one fault each; build, check, and print a score card. Exit code 1 if a goal is missed."""
     from trainfare import gameday as days
     from trainfare.report import records
@@ -71,7 +72,7 @@ def gameday(seeds: int, first: int, machines: int, faults: Sequence[str], format
     parse(faults, days.MONTH)
     asked = [days.COMPLETE, *(faults or KINDS)]
     with terminal.progress() as told:
-        scores = list(days.run(asked, range(first, first + seeds), machines, told))
+        scores = list(days.run(asked, range(first, first + seeds), machines, workers, told))
     lines = [score.record() for score in scores]
     if format_ == "json":
         print(records.as_json("days", lines, machines=machines))

@@ -73,7 +73,8 @@ class DuckDB:
 
     def __init__(self, spill: Path | None = None, memory_limit: str | None = None) -> None:
         self.connection = duckdb.connect()
-        self.connection.execute("SET TimeZone = 'UTC'")
+        # A query of some seconds would else draw a bar on stdout, among the data.
+        self.connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         if spill:
             self.connection.execute(f"SET temp_directory = {quoted(spill)}")
         self._limit_memory(memory_limit or os.environ.get("TRAINFARE_MEMORY_LIMIT"))

@@ -14,6 +14,13 @@ PACKAGE = "trainfare.metrics.modes"
 KEPT_EVIDENCE = 1000
 TRAINING = "payer_kind <> 'outside'"
 JOBS = "payer_kind = 'attempt'"
+TAKEN_POOLS = """payer_kind = 'attempt' AND category = 'compute' AND resource_id IN (
+  SELECT m.resource_id FROM machines m WHERE coalesce(m.pool, m.resource_id) IN (
+    SELECT coalesce(t.pool, t.resource_id) FROM placements p
+    JOIN attempts a ON a.attempt_key = p.attempt_key JOIN machines t ON t.machine = p.machine WHERE a.state = 'preempted'
+  )
+)"""
+"""Compute of jobs in pools whose machines are taken away."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,34 @@ FAILURES = (
         JOBS,
     ),
     Failure(
+        "F2",
+        "spot_churn",
+        "retry",
+        "work was lost because spot machines were taken away",
+        "a market that takes machines back often, or checkpoints too far apart for it",
+        "Save more often, as `trainfare report` on checkpoints advises, or move long jobs to machines that stay.",
+        "trainfare report --by state",
+        TAKEN_POOLS,
+    ),
+    Failure(
+        "F3",
+        "cross_region_egress",
+        "egress",
+        "jobs send data from one region to another",
+        "data sets in another region than the machines that read them",
+        "Copy the data once to the region where it is read, or run these jobs where their data is.",
+        "trainfare report --by category --by region",
+    ),
+    Failure(
+        "F4",
+        "unreported_io",
+        "unreported_io",
+        "storage costs more than the measured requests explain",
+        "requests that no job reports: listings, retries, other tools on the same buckets",
+        "Look for who else reads these buckets, and measure all requests of jobs.",
+        "trainfare report --by day --by category",
+    ),
+    Failure(
         "F5",
         "double_counting",
         "counted_twice",
@@ -86,6 +121,24 @@ FAILURES = (
         "Build again when the bill has come; if it does not come within two days, look at the export.",
         "trainfare report --by day",
     ),
+    Failure(
+        "F9",
+        "unfit_labour",
+        "labour",
+        "time entries do not fit: a project that nobody trains for, or more hours than a day of work has",
+        "a project that was renamed or ended, or hours entered twice",
+        "Have these entries corrected, and deliver the time sheet again.",
+        "trainfare report --by category --by project",
+    ),
+    Failure(
+        "F10",
+        "new_licences",
+        "new_licence",
+        "licences cost money that cost none before",
+        "a new contract, a trial that became paid, or seats that somebody added",
+        "Ask who ordered them; accept the finding if they are wanted.",
+        "trainfare report --by category",
+    ),
 )
 
 
@@ -98,6 +151,8 @@ def run(engine: Engine, month: Month) -> None:
     }
     _find_repeated_days(engine, given)
     _find_committed_days(engine, given)
+    _find_stored_days(engine)
+    _find_entries(engine, month)
     rows = (
         f"SELECT {quoted(one.code)} AS code, evidence, CAST(at_stake AS DECIMAL(38,12)) AS at_stake, currency "
         f"FROM (\n{step_text(PACKAGE, one.query, given)}\n)"
@@ -110,7 +165,7 @@ def run(engine: Engine, month: Month) -> None:
         "failure_rows",
         f"SELECT * FROM failure_evidence QUALIFY row_number() OVER (PARTITION BY code {order}) <= {KEPT_EVIDENCE}",
     )
-    engine.drop("failure_evidence", "repeated_days", "committed_days")
+    engine.drop("failure_evidence", "repeated_days", "committed_days", "stored_days", "labour_entries")
 
 
 def _summed(failure: Failure, repairs: str) -> str:
@@ -157,6 +212,27 @@ def _find_committed_days(engine: Engine, given: dict[str, str]) -> None:
     else:
         columns = "commitment_id VARCHAR, sku_id VARCHAR, currency VARCHAR, day DATE, effective BIGINT, list BIGINT"
         engine.values("committed_days", columns, [])
+
+
+def _find_stored_days(engine: Engine) -> None:
+    """Make `stored_days`. Lines are read again only if requests were measured that they could be compared with."""
+    if engine.row("SELECT count(*) FROM measured WHERE measure = 'storage_requests'")[0]:
+        engine.step(PACKAGE, "stored_days", "stored_days")
+    else:
+        columns = "account VARCHAR, service VARCHAR, currency VARCHAR, day DATE, effective BIGINT"
+        engine.values("stored_days", columns, [])
+
+
+def _find_entries(engine: Engine, month: Month) -> None:
+    """Make `labour_entries`: the month's time entries, which the reader of files has."""
+    reader, found = engine.reader, []
+    if reader.rows("SELECT 1 FROM information_schema.tables WHERE table_name = 'labour_rows'"):
+        found = reader.rows(
+            "SELECT coalesce(person, role), CAST(day AS DATE), project, hours, rate, currency FROM labour_rows "
+            f"WHERE day >= TIMESTAMP '{month}-01' AND day < TIMESTAMP '{month.next()}-01'"
+        )
+    columns = "who VARCHAR, day DATE, project VARCHAR, hours DECIMAL(18,6), rate DECIMAL(38,12), currency VARCHAR"
+    engine.values("labour_entries", columns, found)
 
 
 def _repairs(engine: Engine, failure: Failure) -> str:

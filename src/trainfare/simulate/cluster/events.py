@@ -26,6 +26,8 @@ SPREAD = 0.9
 SHORTEST, LONGEST = 20 * 60, 60 * HOUR
 LIFE_OF_SPOT = 70 * HOUR
 FAILURES = 0.03
+USUALLY_FAR = 0.04
+"""The part of the jobs whose data is in another region."""
 BURST_LASTS = 30 * HOUR
 STILL_THERE = 2**40
 
@@ -170,18 +172,20 @@ class Cluster:
 
     def _on_asked(self, now: int, lot: Lot) -> None:
         if now < self.end:
-            lot.waiting.append(self._invent(lot.pool))
+            lot.waiting.append(self._invent(lot.pool, now))
             self._start_waiting(lot, now)
             self._expect_next(lot, now)
 
-    def _invent(self, pool: Pool) -> Task:
+    def _invent(self, pool: Pool, now: int) -> Task:
         rng, number = self.rng, next(self.numbers)
         machines, gpus = rng.choices(list(SHAPES), list(SHAPES.values()))[0]
         work = min(LONGEST, max(SHORTEST, int(MEDIAN_WORK * rng.lognormvariate(0, SPREAD))))
         name = str(100_000 + number) if pool.bill == "us" else f"eu-{number:06d}"
         job = replace(ask(rng, rng.choice(pool.teams), number), job_id=name)
         interval, saving, load = rng.randrange(1200, 4800, 60), rng.randrange(20, 150), rng.randrange(60, 400)
-        return Task(job, pool, machines, gpus, work, load, interval, saving, rng.random() < 0.04)
+        fault = self.faults.get("F3")
+        far = fault.size if fault and now >= fault.starts(self.month) else USUALLY_FAR
+        return Task(job, pool, machines, gpus, work, load, interval, saving, rng.random() < far)
 
     def _start_waiting(self, lot: Lot, now: int) -> None:
         """Start who fits, in order, and let smaller ones pass those who do not; then ask for machines."""
@@ -199,11 +203,14 @@ class Cluster:
                 machine = self._launch(lot, now)
                 self._at(now + self.rng.randint(180, 600), "ready", (lot, machine))
                 if lot.pool.market == SPOT:
-                    self._at(now + self._life(), "taken", (lot, machine))
+                    self._at(now + self._life(now), "taken", (lot, machine))
 
-    def _life(self) -> int:
+    def _life(self, now: int) -> int:
         """Seconds until the market takes a spot machine back."""
-        return 600 + int(self.rng.expovariate(1 / LIFE_OF_SPOT))
+        fault = self.faults.get("F2")
+        churns = fault is not None and fault.starts(self.month) <= now < self.end
+        mean = LIFE_OF_SPOT / fault.size if fault and churns else LIFE_OF_SPOT
+        return 600 + int(self.rng.expovariate(1 / int(mean)))
 
     def _begin(self, lot: Lot, task: Task, machines: tuple[Machine, ...], now: int) -> None:
         attempt = Attempt(task, machines, now)

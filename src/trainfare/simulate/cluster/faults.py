@@ -21,10 +21,15 @@ class Kind:
 
 KINDS = {
     "F1": Kind("part of the tagged lines that lose their tags", "0.9", 8),
+    "F2": Kind("times as often as usual spot machines are taken away", "60", 8),
+    "F3": Kind("part of the jobs that read their data from another region", "0.6", 8),
+    "F4": Kind("times the requests that jobs report", "8", 14),
     "F5": Kind("part of the rest of the month whose export is delivered again", "1", 16),
     "F6": Kind("times the right amortisation of the commitment", "3", 12),
     "F7": Kind("machines started without work, for each the pool may have", "2", 10),
     "F8": Kind("part of the lines that are held back, by account", "1", 22),
+    "F9": Kind("part of the time entries that do not fit", "0.6", 10),
+    "F10": Kind("times the cost of the licence that was there before", "1", 12),
 }
 _WRITTEN = re.compile(r"(?P<code>F\d+)(:(?P<size>\d+(\.\d+)?))?(@(?P<day>\d{1,2}))?", re.IGNORECASE)
 _DO = "Write CODE, CODE:SIZE, CODE@DAY or CODE:SIZE@DAY, as in F7:2@10."

@@ -44,7 +44,7 @@ def play(folder: Path, seed: int, machines: int, faults: Faults, month: Month = 
     with Truth.of(cluster) as truth:
         stakes = wrong.go(truth, seed, faults)
         records.write(truth, folder)
-        costs = truth.costs()
+        costs, lost = truth.costs(), truth.lost()
         counted = truth.counts()
     played = Played(
         folder,
@@ -59,6 +59,7 @@ def play(folder: Path, seed: int, machines: int, faults: Faults, month: Month = 
         "faults": {code: {"size": str(one.size), "day": one.day} for code, one in faults.items()},
         "stakes": {code: f"{money:f}" for code, money in played.stakes.items()},
         "jobs": {job: f"{money:f}" for job, money in played.costs.items()},
+        "lost": {job: f"{amount(units):f}" for job, (units, _) in lost.items()},
     }
     (folder / "truth.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return played

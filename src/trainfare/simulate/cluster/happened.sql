@@ -18,6 +18,8 @@ CREATE TABLE services (
   kind VARCHAR, bill VARCHAR, account VARCHAR, region VARCHAR, name VARCHAR, effective BIGINT,
   service_category VARCHAR, service VARCHAR, tags VARCHAR
 );
-CREATE TABLE dataset_parts (job_id VARCHAR, units BIGINT);
+CREATE TABLE labour (day BIGINT, person VARCHAR, hours BIGINT, rate BIGINT, project VARCHAR, right_hours BIGINT, right_project VARCHAR);
+CREATE TABLE licences (licence VARCHAR, price BIGINT, started BIGINT);
+CREATE TABLE shared_parts (job_id VARCHAR, units HUGEINT);
 CREATE MACRO in_money(units) AS CAST(CAST(units AS HUGEINT) * 0.000000000001::DECIMAL(12,12) AS DECIMAL(38,12));
 CREATE MACRO text_of(second) AS strftime(make_timestamp(CAST(second AS BIGINT) * 1000000), '%Y-%m-%dT%H:%M:%SZ');

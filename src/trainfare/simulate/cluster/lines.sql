@@ -27,7 +27,7 @@ of_jobs AS (
     NULL AS commitment_id, NULL AS commitment_status, NULL AS details, '{"job_id":"' || d.job_id || '"}' AS tags, k.kind || CASE WHEN k.far THEN ' from ' || d.home || ' to ' || d.region ELSE '' END AS description, d.job_id
   FROM job_days d JOIN (VALUES
     ('checkpoints', 'Storage', 'Object Storage', 22000000, false), ('requests', 'Storage', 'Object Storage Requests', 14000000, false),
-    ('egress', 'Networking', 'Data Transfer', 90000000, true)) k(kind, service_category, service, price, far) ON d.is_far OR NOT k.far
+    ('egress', 'Networking', 'Data Transfer', 160000000, true)) k(kind, service_category, service, price, far) ON d.is_far OR NOT k.far
 ),
 unused AS (
   SELECT 'unused' AS kind, p.bill, p.account, p.region, h.hour AS starts, h.hour + 3600 AS ends, (3600 * p.places * p.gpus - coalesce(u.used, 0)) * p.price AS effective, 0 AS billed, 0 AS list,

@@ -32,6 +32,12 @@ path = "quality.csv"
 
 [[source]]
 path = "prices.csv"
+
+[[source]]
+path = "labour.csv"
+
+[[source]]
+path = "licences.csv"
 """
 TWICE_DELIVERED = 25
 """Rows of the job log that come again: a log rotated while it was copied."""
@@ -47,6 +53,8 @@ def write(truth: Truth, folder: Path) -> None:
         "measured": "measurements.parquet",
         "quality_rows": "quality.csv",
         "price_rows": "prices.csv",
+        "labour_rows": "labour.csv",
+        "licence_rows": "licences.csv",
     }.items():
         _copy(truth, truth.text(name), folder / file)
     (folder / "trainfare.toml").write_text(SETTINGS, encoding="utf-8")

@@ -14,11 +14,17 @@ from random import Random
 import duckdb
 
 from trainfare.money import split
-from trainfare.simulate.clock import HOUR
+from trainfare.simulate.clock import DAY, EPOCH_WEEKDAY, HOUR, SATURDAY
 from trainfare.simulate.cluster.events import Attempt, Cluster, Machine, Task
 from trainfare.simulate.cluster.pools import DISK_PRICE, POOLS, SPOT, Pool
 from trainfare.simulate.fleet import EU, SHOP, TRAINING_EU, TRAINING_US, US
+from trainfare.simulate.people import TEAMS
 
+HOURS, RATE = 2, 95
+"""What a person enters on a day, and what an hour costs."""
+LICENCE = 4200
+Piece = tuple[str, int, int]
+"""An attempt of a job on a day."""
 PRICE_STEP = 100
 """Prices are multiples of this, so that a line of a bill has at most ten decimals."""
 
@@ -29,7 +35,7 @@ class Truth:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.connection = duckdb.connect()
-        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         self.given = {"start": str(cluster.start), "end": str(cluster.end), "disk_price": str(DISK_PRICE)}
         self.run(self.text("happened"))
 
@@ -41,7 +47,6 @@ class Truth:
             truth._load()
             for step in ("machine_hours", "held_hours", "lines"):
                 truth.step(step)
-            truth._divide_datasets()
             yield truth
         finally:
             truth.connection.close()
@@ -69,7 +74,13 @@ class Truth:
 
     def costs(self) -> dict[str, int]:
         """What each job truly costs, in whole units."""
+        self._divide_shared()
         return {str(job): int(str(units)) for job, units in self.rows(self.text("job_costs"))}
+
+    def lost(self) -> dict[str, tuple[int, int]]:
+        """What the machine time cost that each job lost, in whole units: all of it, and what spot machines took."""
+        rows = self.connection.execute(self.text("lost_costs")).fetchall()
+        return {str(job): (int(units), int(taken)) for job, units, taken in rows}
 
     def counts(self) -> dict[str, int]:
         tables = {"machines": "machines", "jobs": "jobs", "attempts": "attempts", "lines": "written"}
@@ -89,6 +100,8 @@ class Truth:
         self._fill("pools", (_pool_row(pool, cluster.lots[pool.name].places) for pool in POOLS))
         self._fill("prices", self._prices())
         self._fill("services", self._services())
+        self._fill("labour", self._labour())
+        self._fill("licences", [("Compiler suite", LICENCE, cluster.start)])
 
     def _fill(self, name: str, rows: Iterable[Sequence[object]]) -> None:
         """Put rows into a table, through a file: that is many times faster than row by row."""
@@ -125,21 +138,31 @@ class Truth:
         yield "gateway", "eu", TRAINING_EU, EU, "nat-eu", part * 4, "Networking", "Gateway", ""
         yield "database", "us", SHOP, US, "shop", part * 30, "Databases", "Relational Database", ""
 
-    def _divide_datasets(self) -> None:
-        """Share what a team's data costs on a day among the team's attempts of that day, by GPU time."""
-        weights: dict[tuple[str, int], dict[tuple[str, int], int]] = {}
-        for team, day, job, attempt, held in self.connection.execute(
-            "SELECT j.team, h.hour // 86400 * 86400 AS day, h.job_id, h.attempt, sum(h.gpu_seconds) FROM held_hours h "
+    def _labour(self) -> Iterator[tuple[object, ...]]:
+        """Everybody enters two hours on every working day, each day on another project of the team."""
+        for team in TEAMS.values():
+            for place, person in enumerate(team.owners):
+                for day in range(self.cluster.start, self.cluster.end, DAY):
+                    if (day // DAY + EPOCH_WEEKDAY) % 7 < SATURDAY:
+                        project = team.projects[(day // DAY + place) % len(team.projects)].name
+                        yield day, person, HOURS, RATE, project, HOURS, project
+
+    def _divide_shared(self) -> None:
+        """Share what belongs to a team, a project or everybody among the attempts of its time, by GPU time held."""
+        held: dict[tuple[str, int], dict[Piece, int]] = {}
+        for team, project, day, job, attempt, seconds in self.connection.execute(
+            "SELECT j.team, j.project, h.hour // 86400 * 86400 AS day, h.job_id, h.attempt, sum(h.gpu_seconds) FROM held_hours h "
             "JOIN jobs j ON j.job_id = h.job_id GROUP BY ALL"
         ).fetchall():
-            weights.setdefault((team, day), {})[job, attempt] = int(held)
+            for whose in (f"team {team}", f"project {project}", "all"):
+                held.setdefault((whose, day), {})[job, attempt, day] = int(seconds)
         parts: dict[str, int] = {}
-        for name, day, whole in self.connection.execute(
-            "SELECT resource_name, starts, effective FROM lines WHERE kind = 'datasets'"
-        ).fetchall():
-            for (job, _), part in split(int(whole), weights.get((name, day), {("", 0): 1})).items():
+        for whose, first, last, whole in self.connection.execute(self.text("shared_pots")).fetchall():
+            weights = {p: w for day in range(first, last, DAY) for p, w in held.get((whose, day), {}).items()}
+            for (job, _, _), part in split(int(whole), weights).items() if weights else ():
                 parts[job] = parts.get(job, 0) + part
-        self._fill("dataset_parts", ((job, part) for job, part in parts.items() if job))
+        self.run("DELETE FROM shared_parts")
+        self._fill("shared_parts", parts.items())
 
 
 def _machine_row(machine: Machine) -> tuple[object, ...]:

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+from trainfare.money import UNITS
 from trainfare.simulate.cluster.faults import Fault, Faults
-from trainfare.simulate.cluster.truth import Truth
+from trainfare.simulate.cluster.truth import LICENCE, Truth
 
+AMOUNTS = ("effective", "billed", "list", "right_effective")
+LONGEST_DAY = 12
+"""More hours than these on a day are not believed."""
 TAGGED = "tags IS NOT NULL AND tags <> ''"
 
 
@@ -72,10 +76,53 @@ def _hold_back(truth: Truth, fault: Fault, seed: int) -> int:
     return stake
 
 
+def _churn(truth: Truth, fault: Fault, seed: int) -> int:
+    """F2: the machines were taken away. At stake is what the lost time cost."""
+    return sum(taken for _, taken in truth.lost().values())
+
+
+def _send_far(truth: Truth, fault: Fault, seed: int) -> int:
+    """F3: jobs read from another region. At stake is what all sending between regions costs."""
+    return truth.units("SELECT sum(effective) FROM written WHERE kind = 'egress'")
+
+
+def _ask_in_secret(truth: Truth, fault: Fault, seed: int) -> int:
+    """F4: storage is asked more often than jobs report. The bill is right; at stake is what nobody reported."""
+    chosen = f"kind = 'requests' AND starts >= {fault.starts(truth.cluster.month)}"
+    before = truth.units("SELECT sum(effective) FROM lines WHERE kind = 'requests'")
+    for table, names in (("lines", AMOUNTS[:3]), ("written", AMOUNTS)):
+        amounts = ", ".join(f"{name} = CAST({name} * {fault.size}::DECIMAL(9,3) AS HUGEINT)" for name in names)
+        truth.run(f"UPDATE {table} SET {amounts} WHERE {chosen}")
+    return truth.units("SELECT sum(effective) FROM lines WHERE kind = 'requests'") - before
+
+
+def _enter_wrongly(truth: Truth, fault: Fault, seed: int) -> int:
+    """F9: time entries name a project that is over (odd seeds), or are entered over and over (even seeds)."""
+    first = fault.starts(truth.cluster.month)
+    chosen = f"day >= {first} AND hash(person, day, {seed}) % 1000 < {fault.times(1000)}"
+    if seed % 2:
+        truth.run(f"UPDATE labour SET project = 'project-of-last-year' WHERE {chosen}")
+        return truth.units(f"SELECT sum(hours * rate) * {UNITS} FROM labour WHERE project <> right_project")
+    truth.run(f"UPDATE labour SET hours = 20 WHERE {chosen}")
+    return truth.units(f"SELECT sum((hours - {LONGEST_DAY}) * rate) * {UNITS} FROM labour WHERE hours > {LONGEST_DAY}")
+
+
+def _buy(truth: Truth, fault: Fault, seed: int) -> int:
+    """F10: a licence that nobody had before. At stake is what it costs."""
+    price = fault.times(LICENCE)
+    truth.run(f"INSERT INTO licences VALUES ('Profiler cloud', {price}, {fault.starts(truth.cluster.month)})")
+    return int(price * UNITS)
+
+
 _WAYS: dict[str, Callable[[Truth, Fault, int], int]] = {
     "F1": _lose_tags,
+    "F2": _churn,
+    "F3": _send_far,
+    "F4": _ask_in_secret,
     "F5": _deliver_twice,
     "F6": _amortise_wrongly,
     "F7": _run_away,
     "F8": _hold_back,
+    "F9": _enter_wrongly,
+    "F10": _buy,
 }

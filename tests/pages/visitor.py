@@ -37,7 +37,7 @@ class Visitor:
         made.page.on("request", made._asked)
         yield made
         context.close()
-        assert made.wrong == []
+        assert not made.wrong, made.wrong
 
     def opens(self, path: str) -> None:
         """Go somewhere, and wait until charts are drawn."""
@@ -49,14 +49,16 @@ class Visitor:
     def settles(self) -> None:
         self.page.wait_for_load_state("networkidle")
         if self.page.evaluate("document.documentElement.classList.contains('js')"):
-            self.page.wait_for_function("document.querySelectorAll('.chart[data-of]:not([data-drawn])').length === 0")
+            self.page.wait_for_function(
+                "() => document.querySelectorAll('.chart[data-of]:not([data-drawn])').length === 0"
+            )
 
     def follows(self, link: Locator) -> None:
         """Click a link and wait until what it leads to is there."""
         before = self.page.url
         link.click()
         self.page.wait_for_function("(url) => location.href !== url", arg=before)
-        self.page.wait_for_function("!document.querySelector('.htmx-request')")
+        self.page.wait_for_function("() => !document.querySelector('.htmx-request')")
         self.settles()
 
     def text(self, selector: str) -> str:

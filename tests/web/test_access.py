@@ -24,6 +24,8 @@ EVERYBODY = [
     "/jobs",
     "/jobs/{job_id:path}",
     "/debug",
+    "/dollar",
+    "/dollar/job",
     "/panels/{page:str}/{file:str}",
     "/allocation",
     "/allocation/compute",
@@ -43,6 +45,7 @@ WHOLE_BILL = [
     "/api/v1/rules",
     "/metrics",
     "/books",
+    "/dollar/line",
     "/findings",
     "/rules",
 ]
@@ -104,6 +107,8 @@ def real(path: str, job: str) -> str:
     parts |= {"{page:str}": "jobs", "{file:str}": "everything.json"}
     for part, value in parts.items():
         path = path.replace(part, value)
+    if path == "/dollar/job":
+        return f"{path}?job={job}"
     return f"{path}?window=2026-10" if "allocation" in path else path
 
 
@@ -156,10 +161,13 @@ def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> No
     assert (report["idle"]["cost"], report["findings"]) == ("0.00", [])
     foreign = sorted(others)[0]
     assert signed.ask("/panels/rules/taken.csv", "nlp").status == 403
+    assert signed.ask("/panels/line-lineage/payers.csv?delivery=1&line=1", "nlp").status == 403
     for path in (
         f"/api/v1/jobs/{foreign}?window=2026-10",
         f"/api/v1/jobs/{foreign}/explain?month=2026-10",
         f"/jobs/{foreign}?from=2026-10",
+        f"/dollar/job?job={foreign}&from=2026-10&to=2026-10",
+        f"/panels/job-lineage/pots.csv?job={foreign}&from=2026-10&to=2026-10",
     ):
         assert signed.ask(path, "nlp").status == 404
     foreign_words = {*others, costs["vision"], costs["speech"], "speech", "vision"}
@@ -170,6 +178,8 @@ def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> No
         "/api/v1/report?aggregate=machine,day&window=2026-10&format=csv",
         "/api/v1/trend?key=team&window=2026-10",
         "/panels/executive/teams.csv",
+        "/panels/dollar/flow.csv",
+        f"/dollar/job?job={sorted(mine)[0]}&from=2026-10&to=2026-10",
         "/?from=2026-10&to=2026-10",
     ):
         text = signed.ask(real(path, sorted(mine)[0]), "nlp").text

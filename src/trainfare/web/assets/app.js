@@ -36,7 +36,8 @@ document.addEventListener("formdata", tidy);
 document.addEventListener("htmx:after:settle", arrived);
 document.addEventListener("htmx:after:restore", arrived);
 document.addEventListener("click", (event) => {
-  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  const done = event.target.closest(".menu a[download]");
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (done || !menu.contains(event.target)) menu.open = false;
 });
 keys();
 panels(() => charts);

@@ -219,7 +219,7 @@ function sankey(told, colours, room) {
         top: 10,
         bottom: 10,
         nodeWidth: 12,
-        nodeGap: 9,
+        nodeGap: 15,
         draggable: false,
         layoutIterations: 48,
         emphasis: { focus: "adjacency" },

@@ -2,6 +2,7 @@
 
 const plain = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const signs = { USD: "$", EUR: "€", GBP: "£", JPY: "¥" };
 
@@ -18,7 +19,7 @@ export function amount(value, unit) {
 /** The same for an axis, where room is scarce. */
 export function tick(value, unit) {
   const sign = signs[unit?.slice(0, 3)] ?? "";
-  const told = `${value < 0 ? "−" : ""}${sign}${short.format(Math.abs(value))}`;
+  const told = `${value < 0 ? "−" : ""}${sign}${(Math.abs(value) < 1 ? small : short).format(Math.abs(value))}`;
   return unit === "%" ? `${value} %` : told;
 }
 

@@ -1,18 +1,19 @@
 """The pages people look at: each a sheet of panels over published books, each an address."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from litestar import MediaType, Request, Response, Router, get
+from litestar.di import Provide
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.types import ControllerRouterHandler
 
 from trainfare.errors import TrainfareError
 from trainfare.report import records
+from trainfare.web.api.lineage import Opening
 from trainfare.web.books import Shelf
-from trainfare.web.pages import asked, books, debug, executive, findings, frame, job, jobs, rules
+from trainfare.web.pages import asked, books, debug, dollar, executive, findings, frame, job, jobs, lineage, rules
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Panel, Sheet
 from trainfare.web.problems import STATUSES
@@ -24,6 +25,7 @@ PAGES: dict[str, tuple[str, Callable[[Desk], Sheet], Panels]] = {
     "executive": ("/", executive.sheet, executive.PANELS),
     "jobs": ("/jobs", jobs.sheet, jobs.PANELS),
     "debug": ("/debug", debug.sheet, debug.PANELS),
+    "dollar": ("/dollar", dollar.sheet, dollar.PANELS),
     "books": ("/books", books.sheet, books.PANELS),
     "findings": ("/findings", findings.sheet, findings.PANELS),
     "rules": ("/rules", rules.sheet, rules.PANELS),
@@ -31,7 +33,7 @@ PAGES: dict[str, tuple[str, Callable[[Desk], Sheet], Panels]] = {
 """Each page's name, its address, what makes it, and its panels by name."""
 WHOLE_BILL = ("books", "findings", "rules")
 """The pages that tell of the whole bill, which is not for those who see a part of it."""
-TEMPLATES = {"jobs": "jobs.html"}
+TEMPLATES = {"jobs": "jobs.html", "dollar": "dollar.html"}
 """The pages that need more than figures and panels."""
 
 
@@ -68,32 +70,63 @@ def one_job(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, job_i
     return frame.render("job.html", desk, "job", job.sheet(desk, name))
 
 
+@get("/dollar/job", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
+def job_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, opening: Opening) -> str:
+    """Where one job's money comes from."""
+    desk = _desk(request, shelf, viewer, "/dollar/job")
+    return frame.render("dollar.html", desk, "job-lineage", _of_job_lines(desk, opening))
+
+
+@get(
+    "/dollar/line",
+    media_type=MediaType.HTML,
+    include_in_schema=False,
+    sync_to_thread=True,
+    guards=[sees_everything],
+)
+def line_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, opening: Opening) -> str:
+    """Who pays one bill line."""
+    desk = _desk(request, shelf, viewer, "/dollar/line")
+    return frame.render("dollar.html", desk, "line-lineage", _of_line(desk, opening))
+
+
+def _of_job_lines(desk: Desk, opening: Opening) -> Sheet:
+    return lineage.of_job(desk, opening, desk.asked.one("job"))
+
+
+def _of_line(desk: Desk, opening: Opening) -> Sheet:
+    return lineage.of_line(desk, opening, desk.asked.number("delivery", 0), desk.asked.number("line", 0))
+
+
+LINEAGE = {"job-lineage": _of_job_lines, "line-lineage": _of_line}
+
+
 @get("/panels/{page:str}/{file:str}", include_in_schema=False, sync_to_thread=True)
-def panel(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, page: str, file: str) -> Response[str]:
+def panel(
+    request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, opening: Opening, page: str, file: str
+) -> Response[str]:
     """One panel as data: what its table shows, with all digits, as CSV or JSON."""
     name, _, ending = file.rpartition(".")
     if page in WHOLE_BILL:
         require_all(viewer)
-    panels = _panels(page, request)
-    if name not in panels or ending not in ("csv", "json"):
+    told = _panel(_desk(request, shelf, viewer, ""), opening, page, name)
+    if told is None or ending not in ("csv", "json"):
         raise NotFoundException()
-    told = panels[name](_desk(request, shelf, viewer, ""))
     text = records.as_csv(told.told) if ending == "csv" else records.as_json("rows", told.told, panel=told.title)
     kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
     headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
     return Response(text, media_type=kinds[ending], headers=headers)
 
 
-def _of_job(find: Callable[[Desk, str], Panel], name: str, desk: Desk) -> Panel:
-    return find(desk, name)
-
-
-def _panels(page: str, request: Request[Any, Any, Any]) -> Panels:
-    """The panels of a page; those of one job know it by the parameter `job`."""
+def _panel(desk: Desk, opening: Opening, page: str, name: str) -> Panel | None:
+    """One panel of a page; those of one job know it by the parameter `job`."""
+    if page in LINEAGE:
+        found = {one.name: one for one in LINEAGE[page](desk, opening).panels}
+        return found.get(name)
     if page == "job":
-        name = request.query_params.get("job", "")
-        return {key: partial(_of_job, find, name) for key, find in job.PANELS.items()}
-    return PAGES[page][2] if page in PAGES else {}
+        return job.PANELS[name](desk, desk.asked.one("job")) if name in job.PANELS else None
+    panels = PAGES[page][2] if page in PAGES else {}
+    return panels[name](desk) if name in panels else None
 
 
 def _of_trainfare(request: Request[Any, Any, Any], error: TrainfareError) -> Response[str]:
@@ -111,11 +144,14 @@ def _of_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[
 
 def routes() -> list[ControllerRouterHandler]:
     """Every page."""
-    handlers = [*(_page(name) for name in PAGES), one_job, panel]
+    opening = Opening()
+    handlers = [*(_page(name) for name in PAGES), one_job, job_lineage, line_lineage, panel]
     return [
         Router(
             "/",
             route_handlers=handlers,
+            dependencies={"opening": Provide(lambda: opening, sync_to_thread=False)},
+            signature_types=[Opening],
             exception_handlers={TrainfareError: _of_trainfare, HTTPException: _of_http},
         )
     ]

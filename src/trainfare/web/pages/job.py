@@ -42,7 +42,7 @@ def figures(desk: Desk, job: str) -> list[Figure]:
     question = desk.of_job(job)
     (by_wall,) = desk.ask(cost.rows, replace(question, per="wall"), [])
     (by_gpu,) = desk.ask(cost.rows, replace(question, per="gpu"), [])
-    from_ = desk.link("/dollar", job=job)
+    from_ = desk.link("/dollar/job", job=job)
     wall, gpu = f"{Decimal(by_wall.wall_seconds) / 3600:,.1f}", by_wall.gpu_seconds
     return [
         Figure("Cost", money(by_wall.cost), desk.currency, "Where does it come from?", exact(by_wall.cost), from_),
@@ -68,7 +68,9 @@ def categories(desk: Desk, job: str) -> Panel:
     columns = [
         Column("category", "Category"),
         Column("rule", "Rule", "text", lambda row: desk.link("/rules") + f"#{row['rule'].replace(' ', '-')}"),
-        Column("cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar", job=job, rule=row["rule"])),
+        Column(
+            "cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar/job", job=job, rule=row["rule"])
+        ),
         Column("part", "Of it", "percent"),
     ]
     rows = [row | {"part": ratio(row["cost"], total)} for row in found]

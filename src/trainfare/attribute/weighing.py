@@ -142,21 +142,22 @@ def _idle(engine: Engine, weighing: Weighing) -> dict[str, str]:
             capacity = f"CASE WHEN u.target IS NULL THEN c.capacity ELSE {SECOND} END"
             join += " LEFT JOIN uneven_slots u ON u.target = w.target AND u.period = w.period"
         idle = f"CAST(greatest({capacity} * {seconds} - w.held, 0) AS BIGINT)"
-        return {"idle_weight": _unless_measured(idle, weighing), "capacity": join}
+        return _unless_measured(idle, join, weighing)
     whole = (
         f"JOIN (SELECT c.target, d.period, d.day, sum(c.capacity * {seconds}) AS capacity FROM capacities c, days d "
         "GROUP BY ALL) c ON c.target = w.target AND c.period = w.period AND c.day = w.day"
     )
     idle = "CAST(greatest(c.capacity - w.held, 0) AS BIGINT)"
-    return {"idle_weight": _unless_measured(idle, weighing), "capacity": whole}
+    return _unless_measured(idle, whole, weighing)
 
 
-def _unless_measured(idle: str, weighing: Weighing) -> str:
+def _unless_measured(idle: str, join: str, weighing: Weighing) -> dict[str, str]:
     """What was measured has no capacity, so nothing of it is idle."""
     if weighing.by not in MEASURED:
-        return idle
-    is_measured = "EXISTS (SELECT 1 FROM measured_slots s WHERE s.target = w.target AND s.period = w.period)"
-    return f"CASE WHEN {is_measured} THEN CAST(0 AS BIGINT) ELSE {idle} END"
+        return {"idle_weight": idle, "capacity": join}
+    measured = "LEFT JOIN measured_slots q ON q.target = w.target AND q.period = w.period"
+    none_idle = f"CASE WHEN q.target IS NOT NULL THEN CAST(0 AS BIGINT) ELSE {idle} END"
+    return {"idle_weight": none_idle, "capacity": f"{join} {measured}"}
 
 
 def _take_what_was_measured(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:

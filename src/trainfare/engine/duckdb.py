@@ -18,6 +18,8 @@ Every function whose spelling differs between engines is a macro here, named for
 - `billing_month(start, end)`: the month that has the middle of a span, so that a zone's shift does not move it.
 - `period_key(start, end)`: a span's start and length in one number; `period_day` takes the day it starts on out again, and
   `day_key(start)` is that of an empty span at the beginning of the day.
+- `json_value(words, key)`: what a JSON object has under that key, as text.
+- `first_of(words, place, shown)`: over all rows, the words of the first places up to `shown`, as a JSON list.
 """
 
 import os
@@ -63,6 +65,9 @@ CREATE MACRO period_key(starts, ends) AS
   epoch_second(starts) * 536870912 + (epoch_second(ends) - epoch_second(starts));
 CREATE MACRO day_key(starts) AS epoch_second(starts) // 86400 * 86400 * 536870912;
 CREATE MACRO period_day(period) AS period // 536870912 // 86400;
+CREATE MACRO json_value(words, key) AS json_extract_string(words, '$."' || replace(key, '"', '\\"') || '"');
+CREATE MACRO first_of(words, place, shown) AS
+  CAST(to_json(list(words ORDER BY place) FILTER (place <= shown)) AS VARCHAR);
 """
 
 

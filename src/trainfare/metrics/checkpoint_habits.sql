@@ -19,7 +19,7 @@ pools AS (
 jobs AS (
   SELECT s.job_id, min(coalesce(r.pool, '')) AS pool, CAST(max(r.machines) AS BIGINT) AS machines,
     CAST(sum(CASE WHEN s.interrupted THEN 1 ELSE 0 END) AS BIGINT) AS interruptions,
-    CAST(coalesce(avg(CASE WHEN NOT s.is_first THEN s.training_start - s.starts END), 0) AS BIGINT) AS restart_seconds
+    CAST(round(coalesce(avg(CASE WHEN NOT s.is_first THEN s.training_start - s.starts END), 0)) AS BIGINT) AS restart_seconds
   FROM training_starts s JOIN tried r ON r.attempt_key = s.attempt_key GROUP BY s.job_id
 ),
 saved AS (

@@ -160,10 +160,10 @@ def run(engine: Engine, month: Month) -> None:
     )
     engine.table("failure_evidence", " UNION ALL ".join(rows))
     engine.table("failures", " UNION ALL ".join(_summed(one, _repairs(engine, one)) for one in FAILURES))
-    order = "ORDER BY abs(at_stake) DESC NULLS LAST, evidence"
+    place = "row_number() OVER (PARTITION BY code ORDER BY abs(at_stake) DESC NULLS LAST, evidence)"
     engine.table(
         "failure_rows",
-        f"SELECT * FROM failure_evidence QUALIFY row_number() OVER (PARTITION BY code {order}) <= {KEPT_EVIDENCE}",
+        f"SELECT code, evidence, at_stake, currency FROM failure_evidence QUALIFY {place} <= {KEPT_EVIDENCE}",
     )
     engine.drop("failure_evidence", "repeated_days", "committed_days", "stored_days", "labour_entries")
 

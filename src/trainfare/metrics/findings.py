@@ -116,9 +116,11 @@ def run(engine: Engine, complete_through: int) -> None:
 def _finding(fault: Fault, complete_through: int) -> str:
     """One row per currency at stake, none where no row shows the fault."""
     rows = step_text(PACKAGE, fault.code.lower(), {"complete_through": str(complete_through)})
+    places = "row_number() OVER (PARTITION BY currency ORDER BY abs(at_stake) DESC NULLS LAST, evidence)"
     return (
         f"SELECT {quoted(fault.code)} AS code, {quoted(fault.what)} AS what, "
-        f"CAST(to_json(list(evidence ORDER BY abs(at_stake) DESC NULLS LAST, evidence)[1:{SHOWN_EVIDENCE}]) AS VARCHAR) AS evidence, "
+        f"first_of(evidence, place, {SHOWN_EVIDENCE}) AS evidence, "
         "count(*) AS rows, CAST(sum(at_stake) AS DECIMAL(38,12)) AS at_stake, currency, "
-        f"{quoted(fault.remedy)} AS remedy FROM (\n{rows}\n) GROUP BY currency HAVING count(*) > 0"
+        f"{quoted(fault.remedy)} AS remedy FROM (SELECT *, {places} AS place FROM (\n{rows}\n)) "
+        "GROUP BY currency HAVING count(*) > 0"
     )

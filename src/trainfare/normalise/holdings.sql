@@ -1,6 +1,8 @@
 -- In: placement_rows, attempts. Out: what the job log says was held, numbered, in whole seconds and whole amounts. A row delivered twice counts once. Who
 -- still runs holds without end.
-SELECT CAST(row_number() OVER () AS INTEGER) AS holding, a.attempt_key, p.machine_id,
+SELECT CAST(row_number() OVER (
+    ORDER BY a.attempt_key, p.machine_id, p.started, p.ended, p.gpus, p.cpus, p.memory_gb
+  ) AS INTEGER) AS holding, a.attempt_key, p.machine_id,
   epoch_second(p.started) AS starts,
   coalesce(epoch_second(p.ended), 253402300800) AS ends,
   p.ended IS NULL AS running,

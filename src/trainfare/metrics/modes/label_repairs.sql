@@ -4,15 +4,28 @@ WITH lost AS (
   WHERE r.goes_to = '__unallocated__' AND k.effective > 0 AND json_valid(k.tags)
 ),
 tagged AS (
-  SELECT t.key, json_extract_string(l.tags, '$."' || t.key || '"') AS value, l.currency, l.effective
-  FROM lost l, unnest(json_keys(l.tags)) AS t(key)
+  SELECT key, json_value(tags, key) AS value, currency, effective
+  FROM (SELECT tags, currency, effective, unnest(json_keys(tags)) AS key FROM lost)
 ),
 known AS (
-  SELECT DISTINCT label, lower(value) AS value FROM (UNPIVOT (SELECT team, project, owner, cost_center, experiment, model_version, job_id AS job FROM attempts)
-    ON team, project, owner, cost_center, experiment, model_version, job INTO NAME label VALUE value)
+  SELECT DISTINCT label, lower(value) AS value
+  FROM (
+    SELECT 'team' AS label, team AS value FROM attempts
+    UNION ALL SELECT 'project', project FROM attempts
+    UNION ALL SELECT 'owner', owner FROM attempts
+    UNION ALL SELECT 'cost_center', cost_center FROM attempts
+    UNION ALL SELECT 'experiment', experiment FROM attempts
+    UNION ALL SELECT 'model_version', model_version FROM attempts
+    UNION ALL SELECT 'job', job_id FROM attempts
+  )
+  WHERE value IS NOT NULL
 )
-SELECT k.label, t.key, t.currency, sum(t.effective) AS repaired
-FROM tagged t JOIN known k ON k.value = lower(t.value)
-GROUP BY k.label, t.key, t.currency
-QUALIFY row_number() OVER (PARTITION BY t.key, t.currency ORDER BY sum(t.effective) DESC, k.label) = 1
-ORDER BY repaired DESC, k.label
+SELECT label, key, currency, repaired
+FROM (
+  SELECT k.label, t.key, t.currency, sum(t.effective) AS repaired,
+    row_number() OVER (PARTITION BY t.key, t.currency ORDER BY sum(t.effective) DESC, k.label) AS place
+  FROM tagged t JOIN known k ON k.value = lower(t.value)
+  GROUP BY k.label, t.key, t.currency
+)
+WHERE place = 1
+ORDER BY repaired DESC, label, key, currency

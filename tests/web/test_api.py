@@ -60,9 +60,11 @@ def test_every_list_has_its_twins(server: Server, path: str, tmp_path: Path) -> 
     assert len(list(csv.DictReader(io.StringIO(as_csv.text)))) == len(rows) > 0
     kept = tmp_path / "answer.parquet"
     kept.write_bytes(server.ask(f"/api/v1/{path}?format=parquet").body)
-    found = duckdb.sql(f"SELECT * FROM '{kept}'")
-    assert found.fetchall().__len__() == len(rows)
-    assert found.columns == list(rows[0])
+    with duckdb.connect() as database:
+        found = database.execute(f"SELECT * FROM '{kept}'")
+        columns = [column[0] for column in found.description]
+        assert len(found.fetchall()) == len(rows)
+    assert columns == list(rows[0])
 
 
 def test_what_has_not_changed_is_not_sent_again(server: Server) -> None:

@@ -47,6 +47,12 @@ def parts(opened: Opened, question: Question) -> list[dict[str, Any]]:
 
 def change(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Change:
     """The steps from one period to the next; those without any money are left out."""
+    with localcontext(prec=80):
+        return _in_steps(before, after)
+
+
+def _in_steps(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Change:
+    """What `change` gives, in a context wide enough for every digit."""
     totals = [sum((row["cost"] for row in side), Decimal(0)) for side in (before, after)]
     found = _of_machines(
         [row for row in before if row["part"] == "gpu"], [row for row in after if row["part"] == "gpu"]
@@ -66,21 +72,19 @@ def change(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any
 
 def _of_machines(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, Decimal]:
     """Volume, mix and price of GPU machines. Each is rounded to a unit but the last, which is the rest."""
-    with localcontext() as exact:
-        exact.prec = 80
-        unit = Decimal(1).scaleb(-PLACES)
-        cost_before, cost_after = (sum((row["cost"] for row in side), Decimal(0)) for side in (before, after))
-        held_before, held_after = (sum(row["gpu_micros"] for row in side) for side in (before, after))
-        if not held_before:
-            return {"volume": cost_after - cost_before, "mix": Decimal(0), "price": Decimal(0)}
-        rates = {row["kind"]: row["cost"] / row["gpu_micros"] for row in before if row["gpu_micros"]}
-        as_before = (cost_before * held_after / held_before).quantize(unit)
-        at_old_rates = sum(
-            (row["gpu_micros"] * rates[row["kind"]] if row["kind"] in rates else row["cost"] for row in after),
-            Decimal(0),
-        ).quantize(unit)
-        return {
-            "volume": as_before - cost_before,
-            "mix": at_old_rates - as_before,
-            "price": cost_after - at_old_rates,
-        }
+    unit = Decimal(1).scaleb(-PLACES)
+    cost_before, cost_after = (sum((row["cost"] for row in side), Decimal(0)) for side in (before, after))
+    held_before, held_after = (sum(row["gpu_micros"] for row in side) for side in (before, after))
+    if not held_before:
+        return {"volume": cost_after - cost_before, "mix": Decimal(0), "price": Decimal(0)}
+    rates = {row["kind"]: row["cost"] / row["gpu_micros"] for row in before if row["gpu_micros"]}
+    as_before = (cost_before * held_after / held_before).quantize(unit)
+    at_old_rates = sum(
+        (row["gpu_micros"] * rates[row["kind"]] if row["kind"] in rates else row["cost"] for row in after),
+        Decimal(0),
+    ).quantize(unit)
+    return {
+        "volume": as_before - cost_before,
+        "mix": at_old_rates - as_before,
+        "price": cost_after - at_old_rates,
+    }

@@ -1,4 +1,4 @@
--- The same thing counted twice: a run under two names, a machine on two bills, a day of an export in two files. At stake: what the copies cost.
+-- The same thing counted twice: a run under two names, a machine on two bills, a day of an export in two files. At stake: what the copies cost, without labour and licences, which nobody pays twice.
 WITH runs AS (
   SELECT h.attempt_key, a.job_id, a.attempt, a.state, min(h.starts) AS starts, count(*) AS machines,
     sum(CAST(hash(lower(h.machine_id), h.starts, h.ends, h.gpu_micros) AS HUGEINT)) AS fingerprint,
@@ -20,7 +20,7 @@ twice AS (
 cost AS (
   SELECT s.payer_key, w.currency, sum(s.effective) AS effective
   FROM kept_shares s JOIN ways w ON w.way = s.way
-  WHERE s.payer_key IN (SELECT attempt_key FROM twice WHERE place > 1 AND job_id <> first_name)
+  WHERE w.category NOT IN ('labour', 'licence') AND s.payer_key IN (SELECT attempt_key FROM twice WHERE place > 1 AND job_id <> first_name)
   GROUP BY s.payer_key, w.currency
 ),
 compute AS (

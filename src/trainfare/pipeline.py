@@ -112,7 +112,8 @@ def books_of_files(
     for month in [only] if only else read.months:
         files = {name: folder / f"{name}-{month}.parquet" for name in book.TABLES}
         if _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month)):
-            books.append(BookFiles(month, 0, files, _write_book(engine, config, month, until, files, None, progress)))
+            through = _write_book(engine, config, month, read.kept_as_of, files, None, progress)
+            books.append(BookFiles(month, 0, files, through))
     # They are opened next in the same engine, under the same names.
     engine.drop(*book.TABLES, "attempts", "machines")
     return books
@@ -258,7 +259,8 @@ def _read(
         months = {*_months(engine), *ledgers.months_of(engine.reader, delivered)}
         ledgers.lay(engine.reader, config, delivered, sorted(months), as_of, LAID)
         kinds = facts.add_charges(engine, kinds, f"SELECT * FROM {LAID}")
-    return Read(_months(engine), kinds, as_of).with_estimated(engine, config, delivered)
+    by_the_clock = config.estimate or ledgers.are_there(delivered)
+    return Read(_months(engine), kinds, as_of, by_the_clock).with_estimated(engine, config, delivered)
 
 
 def _months(engine: Engine) -> list[Month]:
@@ -267,11 +269,19 @@ def _months(engine: Engine) -> list[Month]:
 
 @dataclass(frozen=True)
 class Read:
-    """The charges that were read: their months, what tells their kinds apart, and up to when they are laid and estimated."""
+    """The charges that were read: their months, what tells their kinds apart, up to when they are laid and estimated, and whether
+    anything of them is.
+    """
 
     months: list[Month]
     kinds: Kinds
     as_of: datetime
+    by_the_clock: bool
+
+    @property
+    def kept_as_of(self) -> str | None:
+        """What a book remembers of the moment: nothing where no figure depends on it, so that the same files give the same bytes."""
+        return self.as_of.isoformat() if self.by_the_clock else None
 
     def with_estimated(self, engine: Engine, config: Config, delivered: Sequence[Delivered]) -> "Read":
         """With the months of jobs after the last bill, where these are to be estimated."""
@@ -314,7 +324,7 @@ def _build_month(
         return None
     files = {name: store.lake.book_path(name, month, build_id) for name in book.TABLES}
     before = store.files(standing).files if standing else None
-    through = _write_book(engine, config, month, inputs.read.as_of, files, before, progress)
+    through = _write_book(engine, config, month, inputs.read.kept_as_of, files, before, progress)
     new = NewBook(
         engine=engine.name,
         inputs_sha256=fingerprint,
@@ -331,7 +341,7 @@ def _write_book(
     engine: Engine,
     config: Config,
     month: Month,
-    as_of: datetime,
+    as_of: str | None,
     files: Mapping[str, Path],
     before: Mapping[str, Path] | None,
     progress: Progress,
@@ -340,7 +350,7 @@ def _write_book(
     progress(f"sharing {month}")
     account.run(engine, config, month)
     account.keep(engine, month, files["shares"])
-    engine.values("settings", "settings VARCHAR, as_of VARCHAR", [(remembered(config), as_of.isoformat())])
+    engine.values("settings", "settings VARCHAR, as_of VARCHAR", [(remembered(config), as_of)])
     through = book.run(engine, month, before)
     progress(f"writing {month}")
     for name, path in files.items():

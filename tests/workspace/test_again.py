@@ -52,6 +52,11 @@ def test_two_workspaces_of_the_same_files_have_the_same_digits(built: Workspace,
     assert [workspace.digits(m) for m in (OCTOBER, NOVEMBER)] == [built.digits(m) for m in (OCTOBER, NOVEMBER)]
 
 
+def test_the_hour_of_the_build_means_nothing_where_no_figure_goes_by_it(built: Workspace, workspace: Workspace) -> None:
+    assert workspace.run("build", "--as-of", "2026-11-20T07:00:00").code == 0
+    assert [workspace.digits(m) for m in (OCTOBER, NOVEMBER)] == [built.digits(m) for m in (OCTOBER, NOVEMBER)]
+
+
 def test_a_file_delivered_again_changes_nothing(built: Workspace) -> None:
     before = built.listing()
     built.write_bill(OCTOBER, company.lines(OCTOBER))

@@ -1,14 +1,17 @@
 """How quickly the service answers: a month of millions of charges, and clients that ask without a pause.
 
-    python bench/serve.py [--machines 4630] [--clients 16] [--seconds 30] [--folder FOLDER]
+    python bench/serve.py [--machines 6400] [--clients 16] [--seconds 30] [--folder FOLDER]
 
-Prints, for each address, the median and the 95th percentile of the time to the last byte, first with every question asked for
-the first time (cold), then as the mix goes on (warm), and the most memory that the service took.
+Prints, for each kind of address, the median and the 95th percentile of the time to the last byte, first with questions asked for
+the first time by one client, then by all clients while questions are still new, then as they go on; the processor time that the
+service took for an answer, which does not depend on what else the machine does; and the most memory it took.
 """
 
 import argparse
 import http.client
 import itertools
+import json
+import os
 import random
 import socket
 import subprocess
@@ -46,11 +49,12 @@ def build(folder: Path, machines: int) -> None:
     with Store.open(folder) as store:
         (built,) = pipeline.build(config.load(folder / config.FILE_NAME), store)
         print(
-            f"built {made.lines:,} charges, {built.book.rows['shares']:,} shares in {time.monotonic() - started:.0f} s"
+            f"built {made.lines:,} charges, {built.book.rows['book_attempts']:,} jobs, {built.book.rows['shares']:,} shares "
+            f"in {time.monotonic() - started:.0f} s"
         )
 
 
-def questions() -> dict[str, list[str]]:
+def questions(jobs: list[str], lines: list[str]) -> dict[str, list[str]]:
     """Addresses by what they are, each in the forms that are asked in turn."""
     teams = [f"team-{number}" for number in range(12)]
     owners = [f"owner-{number}" for number in range(200)]
@@ -58,11 +62,25 @@ def questions() -> dict[str, list[str]]:
     return {
         "page executive": ["/"],
         "page jobs": ["/jobs", *(f"/jobs?team={team}" for team in teams)],
+        "page job": [f"/jobs/{job}" for job in jobs],
+        "page debug": ["/debug"],
+        "page where from": ["/dollar", *(f"/dollar?team={team}" for team in teams)],
+        "page job's lines": [f"/dollar/job?job={job}" for job in jobs],
+        "page books": ["/books"],
+        "page findings": ["/findings"],
+        "page rules": ["/rules"],
         "api report": ["/api/v1/report", *(f"/api/v1/report?aggregate=owner&filter=team:{team}" for team in teams)],
         "api report, a week": [f"/api/v1/report?window={window}" for window in days],
         "api trend": ["/api/v1/trend", *(f"/api/v1/trend?key=category&filter=team:{team}" for team in teams)],
         "api jobs": [f"/api/v1/jobs?offset={offset}" for offset in range(0, 2000, 50)],
         "api jobs, filtered": [f"/api/v1/jobs?filter=owner:{owner}&sort=-rate" for owner in owners],
+        "api job": [f"/api/v1/jobs/{job}" for job in jobs],
+        "api explain": [f"/api/v1/jobs/{job}/explain" for job in jobs],
+        "api line": [f"/api/v1/lines/{line}" for line in lines],
+        "api machines": ["/api/v1/machines"],
+        "api reconcile": [f"/api/v1/reconcile?by={key}" for key in ("source", "rule", "account")],
+        "api findings": ["/api/v1/findings"],
+        "api rules": ["/api/v1/rules"],
         "api books": ["/api/v1/books"],
         "allocation": ["/allocation/compute?window=2026-10&aggregate=namespace"],
         "metrics": ["/metrics"],
@@ -85,10 +103,10 @@ def ask(port: int, mix: "itertools.cycle[tuple[str, str]]", lock: threading.Lock
             times[name].append(taken)
 
 
-def load(port: int, clients: int, seconds: int) -> Times:
+def load(port: int, asked: dict[str, list[str]], clients: int, seconds: int) -> Times:
     """All clients ask at once, each as soon as it has its answer."""
     weighted = [
-        one for name, paths in questions().items() for one in random.Random(1).choices([(name, p) for p in paths], k=40)
+        one for name, paths in asked.items() for one in random.Random(1).choices([(name, p) for p in paths], k=40)
     ]
     random.Random(2).shuffle(weighted)
     mix, lock = itertools.cycle(weighted), threading.Lock()
@@ -102,18 +120,42 @@ def load(port: int, clients: int, seconds: int) -> Times:
     return times
 
 
-def cold(port: int) -> Times:
-    """Every address once, alone."""
+def cold(port: int, asked: dict[str, list[str]], service: int) -> tuple[Times, Times]:
+    """A few of each kind of address once, alone: the time they took, and the processor time of the service."""
     times: Times = defaultdict(list)
-    for name, paths in questions().items():
-        for path in paths[:6]:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-            started = time.monotonic()
-            connection.request("GET", path)
-            connection.getresponse().read()
+    worked: Times = defaultdict(list)
+    for name, paths in asked.items():
+        for path in paths[:4]:
+            before, started = processor_seconds(service), time.monotonic()
+            get(port, path)
             times[name].append(time.monotonic() - started)
-            connection.close()
-    return times
+            worked[name].append(processor_seconds(service) - before)
+    return times, worked
+
+
+def get(port: int, path: str) -> bytes:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=900)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    told = answer.read()
+    connection.close()
+    if answer.status != 200:
+        raise SystemExit(f"{path} answered {answer.status}")
+    return told
+
+
+def processor_seconds(process: int) -> float:
+    """What a process has worked so far, on all cores."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def known(port: int) -> tuple[list[str], list[str]]:
+    """Some jobs, dear and cheap, and some bill lines that they pay a part of. Waits until lines can be explained."""
+    offsets = (0, 1000, 100_000, 500_000)
+    rows = [row for at in offsets for row in json.loads(get(port, f"/api/v1/jobs?limit=4&offset={at}"))["rows"]]
+    explained = json.loads(get(port, f"/api/v1/jobs/{rows[-1]['job']}/explain"))
+    return [row["job"] for row in rows], [f"{line['delivery']}/{line['line']}" for line in explained["lines"][:8]]
 
 
 def show(title: str, times: Times) -> None:
@@ -132,7 +174,7 @@ def most_memory(process: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--machines", type=int, default=4630)
+    parser.add_argument("--machines", type=int, default=6400)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--folder", type=Path)
@@ -150,12 +192,19 @@ def main() -> None:
             while not ready(port):
                 time.sleep(0.2)
             print(f"ready after {time.monotonic() - started:.0f} s; most memory so far {most_memory(server.pid)}")
-            show("each question for the first time, one client", cold(port))
-            show(
-                f"{asked.clients} clients, {asked.seconds} s, while questions are still new",
-                load(port, asked.clients, asked.seconds),
-            )
-            show(f"{asked.clients} clients, {asked.seconds} s, going on", load(port, asked.clients, asked.seconds))
+            mix = questions(*known(port))
+            print(f"accounts of the newest versions kept after {time.monotonic() - started:.0f} s")
+            times, worked = cold(port, mix, server.pid)
+            show("questions for the first time, one client", times)
+            show("the same, processor time", worked)
+            for what in ("while questions are still new", "going on"):
+                before = processor_seconds(server.pid)
+                times = load(port, mix, asked.clients, asked.seconds)
+                show(f"{asked.clients} clients, {asked.seconds} s, {what}", times)
+                count, spent = sum(map(len, times.values())), processor_seconds(server.pid) - before
+                print(
+                    f"{count / asked.seconds:.0f} answers a second, {spent / count * 1000:.1f} ms of processor time each"
+                )
             print(f"\nmost memory of the service: {most_memory(server.pid)}")
         finally:
             server.terminate()

@@ -14,7 +14,7 @@ import msgspec
 
 from trainfare import adjustments
 from trainfare.adjustments import Adjustment
-from trainfare.attribute import account, lineage, rules
+from trainfare.attribute import account, rules
 from trainfare.config import Config, recalled, remembered
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
@@ -25,13 +25,8 @@ from trainfare.metrics import book
 from trainfare.normalise import estimating, facts
 from trainfare.normalise.facts import Kinds
 from trainfare.period import Month
-from trainfare.report import focus
-from trainfare.report.explain import Explanation, explanation, require_job, stored
-from trainfare.report.line import LinePayers, payers
-from trainfare.report.opened import open_books
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
-from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, BookFiles, NewBook, NewDelivery, Store, Total
 
 ACCOUNT_VERSION = "4"
@@ -117,41 +112,6 @@ def books_of_files(
     # They are opened next in the same engine, under the same names.
     engine.drop(*book.TABLES, "attempts", "machines")
     return books
-
-
-def explain(
-    store: Store, book_: Book, engine: DuckDB, job_id: str, basis: str, currency: str | None, usual: str | None = None
-) -> Explanation:
-    """Open one job's money in a published book: the same account run again from the same deliveries and settings."""
-    opened = open_books(engine, [store.files(book_)])
-    chosen = opened.currency(currency, usual)
-    require_job(engine, job_id, chosen)
-    booked = stored(engine, job_id, basis, chosen)
-    reopen(store, book_, engine)
-    lineage.open_job(engine, job_id)
-    return explanation(engine, job_id, basis, chosen, booked)
-
-
-def payers_of_line(store: Store, book_: Book, engine: DuckDB, delivery: int, line: int) -> LinePayers | None:
-    """Everyone who pays a part of a bill line, from the same account run again; None if the month has no such line."""
-    reopen(store, book_, engine)
-    lineage.open_line(engine, delivery, line)
-    return payers(engine, delivery, line)
-
-
-def focus_rows(store: Store, book_: Book, engine: DuckDB) -> str:
-    """A SELECT of a published book as FOCUS rows: every bill line split among its payers."""
-    delivered, taken_back = reopen(store, book_, engine)
-    lineage.open_everything(engine)
-    selects = []
-    for file in (*delivered, *taken_back):
-        if file.kind == "bill":
-            origin, sign = parquet_rows(file.archive), -1 if file in taken_back else 1
-            selects.append(focus.select(origin, engine.columns(f"({origin})"), file.number, sign))
-    for (number,) in engine.rows("SELECT DISTINCT delivery FROM allocations WHERE origin <> 'bill' ORDER BY delivery"):
-        origin = focus.of_charges(number)
-        selects.append(focus.select(origin, engine.columns(f"({origin})"), number))
-    return " UNION ALL BY NAME ".join(selects)
 
 
 def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], tuple[Delivered, ...]]:

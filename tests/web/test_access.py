@@ -26,6 +26,7 @@ EVERYBODY = [
     "/debug",
     "/dollar",
     "/dollar/job",
+    "/export/{file:str}",
     "/panels/{page:str}/{file:str}",
     "/allocation",
     "/allocation/compute",
@@ -104,7 +105,7 @@ def routes(app: Litestar, method: str) -> set[str]:
 def real(path: str, job: str) -> str:
     """A route with its parts filled in."""
     parts = {"{job_id:str}": job, "{job_id:path}": job, "{delivery:int}": "1", "{line:int}": "1"}
-    parts |= {"{page:str}": "jobs", "{file:str}": "everything.json"}
+    parts |= {"{page:str}": "jobs", "{file:str}": "jobs.csv" if path.startswith("/export") else "listing.json"}
     for part, value in parts.items():
         path = path.replace(part, value)
     if path == "/dollar/job":
@@ -178,6 +179,7 @@ def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> No
         "/api/v1/report?aggregate=machine,day&window=2026-10&format=csv",
         "/api/v1/trend?key=team&window=2026-10",
         "/panels/executive/teams.csv",
+        "/export/jobs.csv?from=2026-10&to=2026-10",
         "/panels/dollar/flow.csv",
         f"/dollar/job?job={sorted(mine)[0]}&from=2026-10&to=2026-10",
         "/?from=2026-10&to=2026-10",

@@ -51,6 +51,22 @@ def test_pages_of_jobs_are_the_whole_list(server: Server) -> None:
     assert sum(Decimal(row["cost"]) for row in whole["rows"]) == Decimal(whole["cost"])
 
 
+@pytest.mark.parametrize("days", ["from=2026-10&to=2026-10", "from=2026-10-05&to=2026-11-20&sort=team"])
+def test_all_jobs_are_exported_however_many_a_page_has(server: Server, days: str, tmp_path: Path) -> None:
+    """The time of two books is not answered from a digest."""
+    told = server.ask(f"/export/jobs.csv?{days}&size=25&page=2")
+    assert told.headers["content-disposition"].startswith("attachment")
+    rows = list(csv.DictReader(io.StringIO(told.text)))
+    start, end = (part.split("=")[1] for part in days.split("&")[:2])
+    page = server.ask(f"/api/v1/jobs?window={start},{end}&limit=1000").json
+    assert {row["job"] for row in rows} == {row["job"] for row in page["rows"]}
+    assert len(rows) == page["count"] > 25
+    assert sum(Decimal(row["cost"] or 0) for row in rows) == Decimal(page["cost"])
+    (tmp_path / "jobs.parquet").write_bytes(server.ask(f"/export/jobs.parquet?{days}").body)
+    with duckdb.connect() as reader:
+        assert reader.execute(f"SELECT count(*) FROM '{tmp_path}/jobs.parquet'").fetchone() == (len(rows),)
+
+
 @pytest.mark.parametrize("path", TWINS)
 def test_every_list_has_its_twins(server: Server, path: str, tmp_path: Path) -> None:
     told = server.ask(f"/api/v1/{path}").json

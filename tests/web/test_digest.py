@@ -10,7 +10,7 @@ import pytest
 from workspace.folder import Workspace
 
 from trainfare.config import load
-from trainfare.report import cost, jobs, trend
+from trainfare.report import change, cost, job, jobs, machines, reconcile, running, taken, trend
 from trainfare.report.cost import Question
 from trainfare.report.jobs import Listing
 from trainfare.web.books import Shelf
@@ -43,14 +43,37 @@ def shelf(company: Workspace) -> Iterator[Shelf]:
 def test_a_digest_says_what_the_book_says(shelf: Shelf, sees: tuple[str, ...] | None, months: int) -> None:
     with shelf.opened(Viewer("somebody", "team", sees), shelf.current()[:months]) as opened:
         assert opened.by_digest
-        from_shares = replace(opened, by_digest=False)
+        from_shares = replace(opened, by_digest=False, by_machine=False)
         for question in QUESTIONS:
+            for find in (change.parts, running.states, running.occupancy):
+                assert find(opened, question) == find(from_shares, question)
+            assert running.retries(opened, question, "team") == running.retries(from_shares, question, "team")
+            listed = (question, 100, 0)
+            assert machines.machines(opened, *listed) == machines.machines(from_shares, *listed)
             assert cost.report(opened, question) == cost.report(from_shares, question)
             assert trend.by_kind(opened, question) == trend.by_kind(from_shares, question)
             assert trend.by_day(opened, question, "team") == trend.by_day(from_shares, question, "team")
         for sort in jobs.SORTS:
             listing = Listing(sort=sort, limit=5, named="" if sort == "cost" else "g")
             assert jobs.jobs(opened, QUESTIONS[1], listing) == jobs.jobs(from_shares, QUESTIONS[1], listing)
+        for by in reconcile.KEYS:
+            assert reconcile.reconcile(opened, by) == reconcile.reconcile(from_shares, by)
+        assert reconcile.by_payer(opened, "billed", "USD") == reconcile.by_payer(from_shares, "billed", "USD")
+        assert taken.taken(opened, "list", "USD") == taken.taken(from_shares, "list", "USD")
+
+
+@pytest.mark.parametrize("sees", [None, ("team:nlp",), ("team:nobody",)])
+def test_a_job_opened_alone_is_the_same_job(shelf: Shelf, sees: tuple[str, ...] | None) -> None:
+    viewer, books = Viewer("somebody", "team", sees), shelf.current()
+    with shelf.opened(Viewer("somebody", "viewer"), books) as everything:
+        listed = jobs.jobs(everything, Question([]), Listing(limit=5)).rows
+    for job_id in ("no-such-job", *(row["job"] for row in listed)):
+        question = Question([], only=(("job", (job_id,)),))
+        with shelf.opened(viewer, books) as whole, shelf.opened(viewer, books, job_id) as alone:
+            assert job.facts(alone, job_id) == job.facts(whole, job_id)
+            for find in (job.by_category, job.attempts, job.machines, job.spans, trend.by_kind):
+                assert find(alone, question) == find(whole, question)
+            assert cost.rows(alone, question, ["category"]) == cost.rows(whole, question, ["category"])
 
 
 def test_a_job_of_two_teams_is_not_answered_from_a_digest(company: Workspace, tmp_path: Path) -> None:

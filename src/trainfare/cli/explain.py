@@ -37,7 +37,7 @@ def explain(
     format_: str,
 ) -> None:
     """Where JOB's money comes from: rules, pots, weights and bill lines, adding up to the published figure."""
-    from trainfare import pipeline
+    from trainfare import pipeline, reopened
 
     with ExitStack() as stack:
         config = options.settings_of(workspace)
@@ -48,7 +48,7 @@ def explain(
         engine = stack.enter_context(pipeline.fresh_engine())
         with terminal.progress() as told:
             told(f"opening {book.month}")
-            found = pipeline.explain(store, book, engine, job, basis, currency, config.currency)
+            found = reopened.explain(store, book, engine, job, basis, currency, config.currency)
     if found.opened != found.stored:
         do = "This is a fault of Trainfare: please report it."
         raise TrainfareError(f"explain {job}", f"the parts add up to {found.opened}, the book says {found.stored}", do)

@@ -16,7 +16,7 @@ from trainfare.cli import options, published, terminal
 @click.option("--focus", is_flag=True, help="FOCUS 1.3: every bill line, split among its payers.")
 def export(path: Path, workspace: Path, month: str | None, version: int | None, focus: bool) -> None:
     """Write a book to PATH, as CSV (.csv, .csv.gz) or Parquet (.parquet): one row per share, or FOCUS."""
-    from trainfare import pipeline
+    from trainfare import pipeline, reopened
     from trainfare.report import chargeback
     from trainfare.report.opened import open_books
 
@@ -30,7 +30,7 @@ def export(path: Path, workspace: Path, month: str | None, version: int | None, 
         with terminal.progress() as told:
             told(f"writing {path.name}")
             if focus:
-                rows = chargeback.write(engine, pipeline.focus_rows(store, book, engine), path)
+                rows = chargeback.write(engine, reopened.focus_rows(store, book, engine), path)
             else:
                 open_books(engine, [store.files(book)])
                 rows = chargeback.write(engine, chargeback.select(str(book.month), book.version), path)

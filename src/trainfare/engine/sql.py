@@ -2,16 +2,22 @@
 
 import glob
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
 
 def step_text(package: str, name: str, fragments: Mapping[str, str] | None = None) -> str:
     """The text of a step, with each `{{name}}` replaced by its SQL fragment."""
-    text = resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    text = _file(package, name)
     for key, value in (fragments or {}).items():
         text = text.replace("{{" + key + "}}", value)
     return text
+
+
+@cache
+def _file(package: str, name: str) -> str:
+    return resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
 
 
 def parquet(*paths: Path) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 from trainfare.engine.duckdb import quoted, step_text
 from trainfare.money import PLACES
 from trainfare.report.cost import PACKAGE, Question
+from trainfare.report.groups import Groups
 from trainfare.report.opened import Opened
+from trainfare.report.slice import LOST
+from trainfare.tables import LABELS
 
-LOST = ("failed", "preempted", "timeout", "node_failed", "requeued")
-"""States of attempts whose work did not come to its end."""
 MEANINGS = {
     "volume": "more or fewer GPU hours, at the rate of the period before",
     "mix": "the same hours on other kinds of GPU, each at its rate before; a kind that is new counts at its own",
@@ -36,6 +37,8 @@ class Change:
 
 def parts(opened: Opened, question: Question) -> list[dict[str, Any]]:
     """One period's money in the parts that a change is told by."""
+    if kept := Groups(question.basis, question.slice, ()).of_digest(opened, {*LABELS, "category", "payer"}):
+        return opened.engine.records(step_text(PACKAGE, "digest_change", kept))
     fragments = {
         "basis": question.basis,
         "shares": question.slice.shares,

@@ -19,19 +19,26 @@ def select(month: str, version: int) -> str:
     )
 
 
+OPTIONS = {
+    ".csv": "FORMAT csv, HEADER true",
+    ".gz": "FORMAT csv, HEADER true, COMPRESSION gzip",
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+}
+
+
+def copy(engine: DuckDB, select_: str, path: Path) -> None:
+    """Write what `select_` gives as CSV or Parquet, by the name's ending."""
+    engine.run(f"COPY ({select_}) TO {quoted(path)} ({OPTIONS[path.suffix]})")
+
+
 def write(engine: DuckDB, select_: str, path: Path) -> int:
-    """Write what `select_` gives as CSV or Parquet, by the name's ending; returns the rows. A failed write leaves no file."""
-    options = {
-        ".csv": "FORMAT csv, HEADER true",
-        ".gz": "FORMAT csv, HEADER true, COMPRESSION gzip",
-        ".parquet": "FORMAT parquet, COMPRESSION zstd",
-    }
-    if path.suffix not in options:
+    """The same, whole or not at all; returns the rows."""
+    if path.suffix not in OPTIONS:
         raise TrainfareError(str(path), "its ending tells no format", "End the name in .csv, .csv.gz or .parquet.")
-    draft = path.with_name(f".{path.name}.draft")
+    draft = path.with_name(f".draft.{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        engine.run(f"COPY ({select_}) TO {quoted(draft)} ({options[path.suffix]})")
+        copy(engine, select_, draft)
         draft.replace(path)
     except OSError as error:
         raise TrainfareError(str(path), f"cannot be written ({error.strerror})", "Name a file you may write.") from None

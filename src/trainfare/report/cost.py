@@ -168,7 +168,8 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
     asked = groups.Groups(question.basis, question.slice, by)
     names = [f"k{index}" for index in range(len(by))]
     held = asked.held
-    fragments = (asked.from_digest(opened) or asked.from_shares()) | {
+    summed = asked.summed(opened)
+    fragments = (summed or asked.from_digest(opened) or asked.from_shares()) | {
         "names": "".join(f", {name}" for name in names),
         "held_names": "".join(f", {name}" for name in held),
         "same_group": " AND ".join(["true", *(f"c.{name} IS NOT DISTINCT FROM h.{name}" for name in held)]),
@@ -177,8 +178,17 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
         "priced": PRICED[question.per],
         "order": ", ".join(_order(by, names)),
         "joined": "FULL" if len(held) == len(names) else "LEFT",
+        "job_rate": job_rate(question),
     }
-    return step_text(PACKAGE, "cost", fragments)
+    return step_text(PACKAGE, "digest_cost" if summed else "cost", fragments)
+
+
+def job_rate(question: Question) -> str:
+    """SQL for the rate of a whole job j of a digest."""
+    if question.scope == "full" and question.per in ("wall", "gpu"):
+        return f"j.{question.per}_rate_{question.basis}"
+    part = "infra_" if question.scope == "infra" else ""
+    return f"per_hour(j.{part}{question.basis}, {PRICED[question.per].replace('h.', 'j.')})"
 
 
 def _order(by: list[str], names: list[str]) -> list[str]:

@@ -11,22 +11,34 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from trainfare.engine.duckdb import DuckDB, quoted, step_text
-from trainfare.report.opened import open_books
+from trainfare import keyed
+from trainfare.engine.duckdb import DuckDB, parquet, quoted, step_text
 from trainfare.report.sight import of_attempt, of_label_payer
+from trainfare.report.slice import LOST
 from trainfare.store.records import BookFiles
 from trainfare.tables import BASES, LABELS, NOT_INFRASTRUCTURE
 
 PACKAGE = "trainfare.report"
-TABLES = (
+KEPT = {"digest_ways": "ways", "digest_payers": "payers", "digest_machines": "book_machines"}
+"""Tables of the book that a digest has as they are, so that numbers can be given their names."""
+STEPS = (
     "digest_sets",
     "digest_attempts",
+    "digest_shares",
+    "digest_placements",
     "digest_costs",
     "digest_job_costs",
     "digest_hours",
     "digest_jobs",
+    "digest_set_hours",
+    "digest_tries",
+    "digest_machine_costs",
+    "digest_machine_hours",
+    "digest_parts",
+    "digest_part_hours",
 )
 """In the order they are made."""
+TABLES = (*KEPT, *STEPS)
 LABEL_COLUMNS = (*LABELS, "labels")
 
 
@@ -43,8 +55,9 @@ def write(book: BookFiles, path: Path, memory_limit: str | None = None) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
     try:
         with closing(DuckDB(spill=path.parent / ".spill", memory_limit=memory_limit)) as engine:
-            open_books(engine, [book])
-            make(engine)
+            _open_numbers(engine, book)
+            for name in STEPS:
+                engine.step(PACKAGE, name, name, _fragments())
             engine.run(f"ATTACH {quoted(draft)} AS digest")
             for name in TABLES:
                 engine.run(f"CREATE TABLE digest.{name} AS SELECT * FROM {name}")
@@ -54,17 +67,36 @@ def write(book: BookFiles, path: Path, memory_limit: str | None = None) -> None:
         draft.unlink(missing_ok=True)
 
 
-def make(engine: DuckDB) -> None:
-    """Make the tables of a digest in an engine, from what can be seen of the books that are open in it."""
-    for name in TABLES:
-        engine.step(PACKAGE, name, name, _fragments())
+def _open_numbers(engine: DuckDB, book: BookFiles) -> None:
+    """The tables of a book as it keeps them, with numbers instead of names."""
+    kept = {"kept_shares": "shares", "kept_placements": "book_placements", **KEPT}
+    for name, file in (*kept.items(), ("book_attempts", "book_attempts"), ("bill_totals", "bill_totals")):
+        engine.view(name, f"SELECT * FROM {parquet(book.files[file])}")
 
 
-def make_here(engine: DuckDB) -> None:
-    """Make a digest in the engine that asks, of exactly what can be seen there. Slow for a large book, and right for any."""
-    make(engine)
-    for name in TABLES:
-        engine.run(f"ALTER TABLE {name} ADD COLUMN book INTEGER DEFAULT 0")
+def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str) -> None:
+    """Put one job's shares, placements and attempts before those of the books that these attached digests are of.
+
+    A question about that job has the same answer from these, and need not read everybody's.
+    """
+    parts: dict[str, list[str]] = {"shares": [], "book_placements": [], "book_attempts": []}
+    for alias in aliases:
+        found = engine.rows(f'SELECT job FROM "{alias}".digest_attempts WHERE job_id = {quoted(job_id)} LIMIT 1')
+        where = f"WHERE job = {found[0][0] if found else -1}"
+        own = {
+            name: f'(SELECT * FROM "{alias}".digest_{name} {where})' for name in ("shares", "placements", "attempts")
+        }
+        whole = {name: f'"{alias}".digest_{name}' for name in ("ways", "payers", "machines")}
+        parts["shares"].append(
+            keyed.shares(own["shares"], whole["ways"], whole["payers"], own["attempts"], whole["machines"])
+        )
+        parts["book_placements"].append(keyed.placements(own["placements"], own["attempts"], whole["machines"]))
+        parts["book_attempts"].append(
+            f"SELECT a.job_id, a.attempt, a.state, {', '.join(f's.{name}' for name in LABEL_COLUMNS)} "
+            f'FROM {own["attempts"]} a JOIN "{alias}".digest_sets s ON s."set" = a."set"'
+        )
+    for name, selects in parts.items():
+        engine.view(name, " UNION ALL ".join(selects))
 
 
 def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -> None:
@@ -86,9 +118,14 @@ def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -
         "digest_costs": f"{of_label_payer(sees, 'x')} OR {seen}",
         "digest_job_costs": job,
         "digest_hours": job,
+        "digest_set_hours": seen,
+        "digest_tries": seen,
+        "digest_parts": f"{of_label_payer(sees, 'x')} OR {seen}",
+        "digest_part_hours": seen,
     }
-    for name, where in wheres.items():
-        engine.view(name, f"SELECT x.* FROM every_{name} x WHERE {where}")
+    # What nothing is said of here is not told. Jobs come before what is told of them.
+    for name in (*wheres, *(name for name in TABLES if name not in wheres)):
+        engine.view(name, f"SELECT x.* FROM every_{name} x WHERE {wheres.get(name, 'false')}")
 
 
 def is_uniform(engine: DuckDB, alias: str) -> bool:
@@ -107,7 +144,7 @@ def days(engine: DuckDB, alias: str) -> tuple[date, date] | None:
 
 @cache
 def _steps() -> tuple[str, ...]:
-    return tuple(step_text(PACKAGE, name, _fragments()) for name in TABLES)
+    return tuple(step_text(PACKAGE, name, _fragments()) for name in STEPS)
 
 
 def _fragments() -> dict[str, str]:
@@ -119,6 +156,8 @@ def _fragments() -> dict[str, str]:
     return {
         "labels": ", ".join(LABEL_COLUMNS),
         "same_labels": " AND ".join(f"s.{name} IS NOT DISTINCT FROM a.{name}" for name in LABEL_COLUMNS),
+        "bases": ", ".join(BASES),
+        "lost": ", ".join(quoted(state) for state in LOST),
         "sums": ", ".join(f"sum({basis}) AS {basis}" for basis in BASES),
         "infra_sums": ", ".join(f"sum({basis}) FILTER (category NOT IN ({kept})) AS infra_{basis}" for basis in BASES),
         "costs": ", ".join(

@@ -1,7 +1,11 @@
--- In: shares, digest_attempts. Out: what each set of labels, and each payer that is no job, pays by day, category, rule, source, origin and account.
-SELECT a."set", s.payer_kind, CASE WHEN s.payer_kind <> 'attempt' THEN s.payer END AS payer, s.reason, s.day, s.category, s.rule, s.source, s.origin, s.account,
-  s.currency, sum(s.effective) AS effective, sum(s.billed) AS billed, sum(s.list) AS list, sum(s.contracted) AS contracted
-FROM shares s
-LEFT JOIN digest_attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt
+-- In: digest_shares, digest_ways, digest_payers. Out: what each set of labels, and each payer that is no job, pays by day, category, rule, source, origin and account.
+WITH summed AS (
+  SELECT "set", CASE WHEN "set" IS NULL THEN payer_key END AS payer_key, way, day, {{sums}} FROM digest_shares GROUP BY ALL
+)
+SELECT s."set", coalesce(p.payer_kind, 'attempt') AS payer_kind, p.payer, p.reason, DATE '1970-01-01' + s.day AS day, w.category, w.rule, w.source, w.origin,
+  w.account, w.currency, {{sums}}
+FROM summed s
+JOIN digest_ways w ON w.way = s.way
+LEFT JOIN digest_payers p ON p.payer_key = s.payer_key
 GROUP BY ALL
-ORDER BY s.day, a."set"
+ORDER BY 5, 1

@@ -1,12 +1,11 @@
--- In: book_placements, digest_attempts. Out: the hours of each job by day, in seconds and millionths of GPU seconds. Wall time is the union of the
+-- In: digest_placements. Out: the hours of each job by day, in seconds and millionths of GPU seconds. Wall time is the union of the
 -- placements' time, GPU time the sum.
 WITH days AS (
-  SELECT a.job, p.gpu_micros, number,
+  SELECT p.job, p.gpu_micros, number,
     greatest(p.starts, number * 86400) AS starts, least(p.ends, number * 86400 + 86400) AS ends,
     CASE WHEN p.billed_starts IS NOT NULL THEN greatest(p.billed_starts, number * 86400) END AS billed_starts,
     CASE WHEN p.billed_ends IS NOT NULL THEN least(p.billed_ends, number * 86400 + 86400) END AS billed_ends
-  FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS number FROM book_placements) p
-  JOIN digest_attempts a ON a.job_id = p.job_id AND a.attempt = p.attempt
+  FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS number FROM digest_placements) p
 ),
 held AS (
   SELECT * REPLACE (greatest(billed_starts, billed_ends) AS billed_ends) FROM days

@@ -1,8 +1,11 @@
--- In: shares, digest_attempts. Out: what each job pays by day and category.
-SELECT a.job, s.day, s.category, s.currency, sum(s.effective) AS effective, sum(s.billed) AS billed, sum(s.list) AS list,
-  sum(s.contracted) AS contracted
-FROM shares s
-JOIN digest_attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt
-WHERE s.payer_kind = 'attempt'
-GROUP BY ALL
-ORDER BY s.day, a.job
+-- In: digest_shares, digest_ways. Out: what each job pays by day and category.
+WITH kinds AS (
+  SELECT dense_rank() OVER (ORDER BY category, currency) AS kind, way, category, currency FROM digest_ways
+),
+summed AS (
+  SELECT s.job, s.day, k.kind, {{sums}} FROM digest_shares s JOIN kinds k ON k.way = s.way WHERE s.job IS NOT NULL GROUP BY ALL
+)
+SELECT s.job, DATE '1970-01-01' + s.day AS day, k.category, k.currency, {{bases}}
+FROM summed s
+JOIN (SELECT DISTINCT kind, category, currency FROM kinds) k ON k.kind = s.kind
+ORDER BY s.day, s.job

@@ -1,4 +1,4 @@
--- In: digest_attempts, digest_job_costs, digest_hours, book_placements, bill_totals. Out: one row per job and currency of the bill: labels, times, hours, costs and rates,
+-- In: digest_attempts, digest_job_costs, digest_hours, digest_placements, bill_totals. Out: one row per job and currency of the bill: labels, times, hours, costs and rates,
 -- dearest first.
 WITH named AS (
   SELECT job, any_value(job_id) AS job_id, min("set") AS "set", CAST(count(*) AS INTEGER) AS attempts, arg_max(state, attempt) AS state,
@@ -6,9 +6,9 @@ WITH named AS (
   FROM digest_attempts GROUP BY job
 ),
 held AS (
-  SELECT a.job, min(p.starts) AS starts, max(p.ends) AS ends, bool_or(p.running) AS running, CAST(count(DISTINCT p.machine_id) AS INTEGER) AS machines
-  FROM book_placements p JOIN digest_attempts a ON a.job_id = p.job_id AND a.attempt = p.attempt
-  GROUP BY a.job
+  SELECT job, min(starts) AS starts, max(ends) AS ends, bool_or(running) AS running,
+    CAST(count(DISTINCT machine) + count(DISTINCT unknown_machine) AS INTEGER) AS machines
+  FROM digest_placements GROUP BY job
 ),
 hours AS (
   SELECT job, CAST(sum(wall) AS BIGINT) AS wall, CAST(sum(billed_wall) AS BIGINT) AS billed_wall, CAST(sum(gpu) AS HUGEINT) AS gpu,

@@ -1,6 +1,6 @@
 """What payers pay and jobs hold per group, as queries: from the shares themselves, or from a digest where it knows enough."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from trainfare.engine.duckdb import quoted, step_text
@@ -48,34 +48,42 @@ class Groups:
             "job_hours": step_text(PACKAGE, "group_hours", told),
         }
 
-    def from_digest(self, opened: Opened) -> dict[str, str] | None:
-        """The same three over a digest; None if it does not know enough: it has no machines and no single attempts, and
-        what a single job pays it has by day and category, not by rule, source or account.
-        """
-        known = {*LABELS, *keys.OF_TIME, "category"}
-        asked = {*self.by, *(key for key, _ in self.slice.only)}
-        if (
-            not opened.by_digest
-            or self.slice.held != HELD
-            or any(key not in known and not key.startswith("label:") for key in asked)
-        ):
+    def of_digest(self, opened: Opened, known: Iterable[str]) -> dict[str, str] | None:
+        """Fragments for steps over the tables of a digest; None if a key is asked for that these do not know."""
+        asked = {*self.by, *(key for key, _ in self.slice.only)} - {*known}
+        if not opened.by_digest or self.slice.held != HELD or any(not key.startswith("label:") for key in asked):
             return None
-        is_whole = opened.has_only(self.slice.days)
-        told = self.fragments | {
+        by_day = "" if opened.has_only(self.slice.days) else _days(self.slice, "h.day")
+        return self.fragments | {
             "where": self.slice.money + _days(self.slice, "day"),
             "only_shares": " AND ".join(["true", *(of_share(key, values) for key, values in self.slice.only)]),
-            "only_holds": _only(self.slice, keys.of_hold) + ("" if is_whole else _days(self.slice, "h.day")),
+            "only_holds": _only(self.slice, keys.of_hold) + by_day,
             "currency": quoted(self.slice.currency),
             "job": "j.job" if len(opened.books) == 1 else "j.job_id",
             "kinds": "'attempt', 'label'",
             "cost": f"infra_{self.basis}" if self.slice.scope == "infra" else self.basis,
         }
+
+    def summed(self, opened: Opened) -> dict[str, str] | None:
+        """What a report by labels alone needs for the whole time of one book, where sums are kept; None for any other."""
+        told = self.of_digest(opened, LABELS)
+        if told is None or len(opened.books) > 1 or not opened.has_only(self.slice.days):
+            return None
+        return told | {"group_costs": step_text(PACKAGE, "digest_group_costs", told)}
+
+    def from_digest(self, opened: Opened) -> dict[str, str] | None:
+        """The same three over a digest; None if it does not know enough: it has no machines and no single attempts, and
+        what a single job pays it has by day and category, not by rule, source or account.
+        """
+        told = self.of_digest(opened, (*LABELS, *keys.OF_TIME, "category"))
+        if told is None:
+            return None
         costs = step_text(PACKAGE, "digest_group_costs", told)
-        if not is_whole or asked & {*keys.OF_TIME, "category"}:
-            job_costs = step_text(PACKAGE, "digest_group_job_costs", told)
+        asked = {*self.by, *(key for key, _ in self.slice.only)}
+        if not opened.has_only(self.slice.days) or asked & {*keys.OF_TIME, "category"}:
             return {
                 "group_costs": costs,
-                "job_costs": job_costs,
+                "job_costs": step_text(PACKAGE, "digest_group_job_costs", told),
                 "job_hours": step_text(PACKAGE, "digest_group_hours", told),
             }
         jobs = step_text(PACKAGE, "digest_group_jobs", told)
@@ -84,6 +92,11 @@ class Groups:
             "job_costs": f"SELECT * FROM ({jobs}) WHERE cost IS NOT NULL",
             "job_hours": f"SELECT * FROM ({jobs}) WHERE wall IS NOT NULL",
         }
+
+
+def every(opened: Opened) -> str:
+    """A FROM item with all money of the books by payer kind, reason, category, rule, source, account and currency."""
+    return "digest_costs" if opened.by_digest else "shares"
 
 
 def paid(opened: Opened, slice_: Slice, asked: Sequence[str]) -> str:

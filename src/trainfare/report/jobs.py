@@ -40,28 +40,38 @@ class Page:
 
 def jobs(opened: Opened, question: Question, listing: Listing) -> Page:
     """The jobs that held or paid anything in what is asked about. Jobs that sort alike come by their id."""
+    part = f"LIMIT {min(listing.limit, MOST)} OFFSET {listing.offset}"
     if _in_digest(opened, question):
-        return _from_digest(opened, question, listing)
-    part = quoted(f"%{listing.named.replace('%', '').lower()}%")
-    order = f"{listing.sort} {'DESC' if listing.descending else 'ASC'} NULLS LAST, job"
-    found = opened.engine.records(
-        step_text(
-            PACKAGE,
-            "jobs",
-            {
-                "cost": cost.select(opened, question, ["job"]),
-                "labels": ", ".join(f"max({name}) AS {name}" for name in LABELS),
-                "label_names": ", ".join(f"l.{name}" for name in LABELS),
-                "placements": question.slice.placements,
-                "where": f"(lower(c.k0) LIKE {part} OR lower(l.owner) LIKE {part})" if listing.named else "true",
-                "order": order,
-                "limit": str(min(listing.limit, MOST)),
-                "offset": str(listing.offset),
-            },
-        )
-    )
+        chosen = _of_digest(question, listing)
+        count, paid = opened.engine.row(f"SELECT count(*), sum(j.cost) FROM {chosen}")
+        return Page(opened.engine.records(_from_digest(chosen, listing, part)), count, paid or Decimal(0))
+    found = opened.engine.records(_from_shares(opened, question, listing, part))
     count, paid = (found[0]["jobs"], found[0]["jobs_cost"]) if found else (0, Decimal(0))
     return Page([_without_sums(record) for record in found], count, paid or Decimal(0))
+
+
+def every(opened: Opened, question: Question, listing: Listing) -> str:
+    """A SELECT of all jobs that are asked for, in their order, however many there are."""
+    if _in_digest(opened, question):
+        return _from_digest(_of_digest(question, listing), listing, "")
+    return f"SELECT * EXCLUDE (jobs, jobs_cost) FROM ({_from_shares(opened, question, listing, '')})"
+
+
+def _from_shares(opened: Opened, question: Question, listing: Listing, part: str) -> str:
+    named = quoted(f"%{listing.named.replace('%', '').lower()}%")
+    return step_text(
+        PACKAGE,
+        "jobs",
+        {
+            "cost": cost.select(opened, question, ["job"]),
+            "labels": ", ".join(f"max({name}) AS {name}" for name in LABELS),
+            "label_names": ", ".join(f"l.{name}" for name in LABELS),
+            "placements": question.slice.placements,
+            "where": f"(lower(c.k0) LIKE {named} OR lower(l.owner) LIKE {named})" if listing.named else "true",
+            "order": f"{listing.sort} {'DESC' if listing.descending else 'ASC'} NULLS LAST, job",
+            "part": part,
+        },
+    )
 
 
 def _without_sums(record: dict[str, Any]) -> dict[str, Any]:
@@ -75,38 +85,34 @@ def _in_digest(opened: Opened, question: Question) -> bool:
     return opened.by_digest and is_whole and all(key in known or key.startswith("label:") for key, _ in question.only)
 
 
-def _from_digest(opened: Opened, question: Question, listing: Listing) -> Page:
+def _of_digest(question: Question, listing: Listing) -> str:
+    return f"(SELECT j.*, {_priced(question)} FROM digest_jobs j) j WHERE {_chosen(question, listing)}"
+
+
+def _from_digest(chosen: str, listing: Listing, part: str) -> str:
     column = {
         "job": "j.job_id",
         "started": "j.starts",
         "ended": "j.ends",
         "wall_seconds": "j.wall",
-        "gpu_seconds": "j.gpu",
+        "gpu_seconds": "CASE WHEN NOT j.gpu_unknown THEN j.gpu END",
     }
     by_label = listing.sort in LABELS
     sort = f"a.{listing.sort}" if by_label else column.get(listing.sort, f"j.{listing.sort}")
-    if listing.sort == "gpu_seconds":
-        sort = "CASE WHEN NOT j.gpu_unknown THEN j.gpu END"
     order = f"{sort} {'DESC' if listing.descending else 'ASC'} NULLS LAST, j.job_id"
-    part = f"LIMIT {min(listing.limit, MOST)} OFFSET {listing.offset}"
-    listed = f"(SELECT j.*, {_priced(question)} FROM digest_jobs j) j WHERE {_chosen(question, listing)}"
-    count, paid = opened.engine.row(f"SELECT count(*), sum(j.cost) FROM {listed}")
-    found = opened.engine.records(
+    return (
         f"SELECT j.job_id AS job, j.state, j.attempts, j.preemptions, {', '.join(f'a.{name}' for name in LABELS)}, "
         "make_timestamp(j.starts * 1000000) AS started, make_timestamp(j.ends * 1000000) AS ended, j.machines, "
         "j.wall AS wall_seconds, CASE WHEN NOT j.gpu_unknown THEN j.gpu * 0.000001 END AS gpu_seconds, j.cost, j.rate "
-        f"FROM (SELECT j.* FROM {listed}{'' if by_label else f' ORDER BY {order} {part}'}) j "
+        f"FROM (SELECT j.* FROM {chosen}{'' if by_label else f' ORDER BY {order} {part}'}) j "
         'JOIN digest_sets a ON a.book = j.book AND a."set" = j."set" '
         f"ORDER BY {order}{f' {part}' if by_label else ''}"
     )
-    return Page(found, count, paid or Decimal(0))
 
 
 def _priced(question: Question) -> str:
-    if question.scope == "full":
-        return f"j.{question.basis} AS cost, j.{question.per}_rate_{question.basis} AS rate"
-    time = cost.PRICED[question.per].replace("h.", "j.")
-    return f"j.infra_{question.basis} AS cost, per_hour(j.infra_{question.basis}, {time}) AS rate"
+    part = "infra_" if question.scope == "infra" else ""
+    return f"j.{part}{question.basis} AS cost, {cost.job_rate(question)} AS rate"
 
 
 def _chosen(question: Question, listing: Listing) -> str:

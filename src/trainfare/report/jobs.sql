@@ -19,4 +19,4 @@ JOIN labelled l ON l.job_id = c.k0
 LEFT JOIN placed p ON p.job_id = c.k0
 WHERE {{where}}
 ORDER BY {{order}}
-LIMIT {{limit}} OFFSET {{offset}}
+{{part}}

@@ -34,7 +34,7 @@ def payers(engine: DuckDB, delivery: int, line: int) -> LinePayers | None:
     )
     if not found:
         return None
-    charge = engine.records(f"SELECT {', '.join(_SHOWN)} FROM charges {where}")[0]
+    charge = engine.records(f"SELECT {', '.join(_SHOWN)} FROM keyed_charges {where}")[0]
     place = f"abs({line}) // lines_per_row + header_lines"
     path, file_line = engine.row(f"SELECT path, {place} FROM delivered_files WHERE delivery = {delivery}")
     (parts,) = engine.records(f"SELECT {sums} FROM allocations {where}")

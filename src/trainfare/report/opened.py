@@ -19,6 +19,8 @@ class Opened:
     books: tuple[BookFiles, ...]
     by_digest: bool = False
     """Whether the engine has digests of these books in which each job has one set of labels."""
+    by_machine: bool = False
+    """Whether these digests also tell about machines: to those who see everything."""
     days: tuple[date, date] | None = None
     """The first day of any money or time in the books, and the one after the last; known where there are digests."""
 

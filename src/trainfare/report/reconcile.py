@@ -3,6 +3,7 @@
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
+from trainfare.report.groups import every
 from trainfare.report.opened import Opened
 from trainfare.tables import BASES
 
@@ -20,7 +21,7 @@ def reconcile(opened: Opened, by: str) -> list[dict[str, Any]]:
     return opened.engine.records(
         f"SELECT coalesce(b.{by}, s.{by}) AS {by}, coalesce(b.currency, s.currency) AS currency, b.lines, {pairs} "
         f"FROM (SELECT {by}, currency, sum(lines) AS lines, {sums} FROM bill_totals GROUP BY {by}, currency) b "
-        f"FULL JOIN (SELECT {by}, currency, {sums} FROM shares GROUP BY {by}, currency) s "
+        f"FULL JOIN (SELECT {by}, currency, {sums} FROM {every(opened)} GROUP BY {by}, currency) s "
         f"ON b.{by} IS NOT DISTINCT FROM s.{by} AND b.currency = s.currency ORDER BY ALL"
     )
 
@@ -28,6 +29,6 @@ def reconcile(opened: Opened, by: str) -> list[dict[str, Any]]:
 def by_payer(opened: Opened, basis: str, currency: str) -> list[dict[str, Any]]:
     """Where the money went: attempts, idle, unallocated and outside, with their reasons."""
     return opened.engine.records(
-        f"SELECT payer_kind, reason, sum({basis}) AS cost FROM shares WHERE currency = {quoted(currency)} "
+        f"SELECT payer_kind, reason, sum({basis}) AS cost FROM {every(opened)} WHERE currency = {quoted(currency)} "
         "GROUP BY payer_kind, reason ORDER BY payer_kind, abs(cost) DESC"
     )

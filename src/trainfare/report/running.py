@@ -4,43 +4,70 @@ from typing import Any
 
 from trainfare.report import keys
 from trainfare.report.cost import Question
+from trainfare.report.groups import Groups
+from trainfare.report.machines import of_digest
 from trainfare.report.opened import Opened
+from trainfare.tables import LABELS
+
+RAN = """
+WITH ran AS (
+  SELECT job_id, attempt, max(ends) - min(starts) AS seconds, sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds
+  FROM {placements} GROUP BY job_id, attempt),
+paid AS (SELECT job_id, attempt, sum({basis}) AS cost FROM {shares} WHERE payer_kind = 'attempt' GROUP BY job_id, attempt),
+tries AS (
+  SELECT r.job_id AS job, r.attempt, a.state, max(r.attempt) OVER (PARTITION BY r.job_id) AS last,
+    r.seconds, r.gpu_seconds, p.cost, {key} AS k
+  FROM ran r JOIN attempts a ON a.job_id = r.job_id AND a.attempt = r.attempt
+  LEFT JOIN paid p ON p.job_id = r.job_id AND p.attempt = r.attempt)
+"""
+"""Every attempt that held anything in the time asked about."""
+RAN_IN_DIGEST = """
+WITH tries AS (
+  SELECT j.job, j.attempt, j.state, j.last, j.seconds, j.gpu_seconds, j.{cost} AS cost, {key} AS k
+  FROM digest_tries j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"
+  WHERE j.currency = {currency} AND {only_holds})
+"""
+"""The same where it is kept: for the whole time of one book, by labels alone."""
 
 
 def states(opened: Opened, question: Question) -> list[dict[str, Any]]:
     """Attempts by how they ended: how many, of how many jobs, how long they ran and what they cost."""
     return opened.engine.records(
-        f"WITH ran AS (SELECT job_id, attempt, max(ends) - min(starts) AS seconds, "
-        "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds "
-        f"  FROM {question.slice.placements} GROUP BY job_id, attempt), "
-        f"paid AS (SELECT job_id, attempt, sum({question.basis}) AS cost FROM {question.slice.shares} "
-        "  WHERE payer_kind = 'attempt' GROUP BY job_id, attempt) "
-        "SELECT a.state, count(*) AS attempts, count(DISTINCT a.job_id) AS jobs, "
-        "quantile_disc(r.seconds, 0.5) AS runtime_median, quantile_disc(r.seconds, 0.95) AS runtime_p95, "
-        "sum(r.gpu_seconds) AS gpu_seconds, sum(p.cost) AS cost "
-        "FROM ran r JOIN attempts a ON a.job_id = r.job_id AND a.attempt = r.attempt "
-        "LEFT JOIN paid p ON p.job_id = r.job_id AND p.attempt = r.attempt "
-        "GROUP BY a.state ORDER BY attempts DESC, a.state"
+        _tries(opened, question, "team") + "SELECT state, count(*) AS attempts, count(DISTINCT job) AS jobs, "
+        "quantile_disc(seconds, 0.5) AS runtime_median, quantile_disc(seconds, 0.95) AS runtime_p95, "
+        "sum(gpu_seconds) AS gpu_seconds, sum(cost) AS cost FROM tries GROUP BY state ORDER BY attempts DESC, state"
     )
 
 
 def retries(opened: Opened, question: Question, key: str) -> list[dict[str, Any]]:
-    """Per value of a key: jobs that needed more than one attempt, preemptions, and what attempts before the last one cost."""
+    """Per value of a label: jobs that needed more than one attempt, preemptions, and what attempts before the last one cost."""
     return opened.engine.records(
-        f"WITH held AS (SELECT DISTINCT job_id, attempt FROM {question.slice.placements}), "
-        "tries AS (SELECT h.job_id, h.attempt, a.state, "
-        f"  {keys.of_hold(key)!s} AS k, max(h.attempt) OVER (PARTITION BY h.job_id) AS last "
-        "  FROM held h JOIN attempts a ON a.job_id = h.job_id AND a.attempt = h.attempt), "
-        f"paid AS (SELECT job_id, attempt, sum({question.basis}) AS cost FROM {question.slice.shares} "
-        "  WHERE payer_kind = 'attempt' GROUP BY job_id, attempt) "
-        f"SELECT t.k AS {key}, count(DISTINCT t.job_id) AS jobs, count(*) AS attempts, "
-        "count(DISTINCT t.job_id) FILTER (t.last > 1) AS jobs_retried, "
-        "count(*) FILTER (t.state = 'preempted') AS preemptions, "
-        "count(*) FILTER (t.state IN ('failed', 'node_failed', 'timeout')) AS failures, "
-        "sum(p.cost) AS cost, coalesce(sum(p.cost) FILTER (t.attempt < t.last), 0) AS cost_of_retries "
-        "FROM tries t LEFT JOIN paid p ON p.job_id = t.job_id AND p.attempt = t.attempt "
-        "GROUP BY ALL ORDER BY cost DESC NULLS LAST"
+        _tries(opened, question, key) + f"SELECT k AS {key}, count(DISTINCT job) AS jobs, count(*) AS attempts, "
+        "count(DISTINCT job) FILTER (last > 1) AS jobs_retried, "
+        "count(*) FILTER (state = 'preempted') AS preemptions, "
+        "count(*) FILTER (state IN ('failed', 'node_failed', 'timeout')) AS failures, "
+        "sum(cost) AS cost, coalesce(sum(cost) FILTER (attempt < last), 0) AS cost_of_retries "
+        "FROM tries GROUP BY ALL ORDER BY cost DESC NULLS LAST"
     )
+
+
+def _tries(opened: Opened, question: Question, key: str) -> str:
+    kept = Groups(question.basis, question.slice, [key]).of_digest(opened, LABELS)
+    if kept and len(opened.books) == 1 and opened.has_only(question.days):
+        return RAN_IN_DIGEST.format(key=keys.of_hold(key), **kept)
+    slice_ = question.slice
+    return RAN.format(key=keys.of_hold(key), placements=slice_.placements, shares=slice_.shares, basis=question.basis)
+
+
+OCCUPIED = """
+SELECT m.machine_id AS machine, m.pool, m.gpus, d.idle, d.cost, h.day,
+  CAST(h.gpu // (86400 * m.gpus * 1000) AS INTEGER) AS held_thousandths, h.jobs
+FROM ({dearest} ORDER BY idle DESC NULLS LAST, cost DESC, machine LIMIT {most}) d
+JOIN {machines} m ON m.{number} = d.machine
+LEFT JOIN ({held}) h ON h.machine = d.machine
+WHERE m.gpus > 0
+ORDER BY d.idle DESC NULLS LAST, m.machine_id, h.day
+"""
 
 
 def occupancy(opened: Opened, question: Question, most: int = 40) -> list[dict[str, Any]]:
@@ -48,17 +75,27 @@ def occupancy(opened: Opened, question: Question, most: int = 40) -> list[dict[s
 
     Beyond 1000 more was held than there is. Days on which nobody held the machine are not there.
     """
+    basis = question.basis
+    if kept := of_digest(opened, question):
+        cost, days = kept["cost"], kept["only_holds"]
+        dearest = (
+            f"SELECT machine, sum({cost}) FILTER (payer_kind = 'idle') AS idle, sum({cost}) AS cost "
+            f"FROM digest_machine_costs h WHERE h.currency = {kept['currency']} AND {days} GROUP BY machine"
+        )
+        held = f"SELECT h.machine, h.day, h.gpu, h.jobs FROM digest_machine_hours h WHERE {days}"
+        return opened.engine.records(
+            OCCUPIED.format(dearest=dearest, held=held, machines="digest_machines", number="machine", most=most)
+        )
+    dearest = (
+        f"SELECT resource_id AS machine, sum({basis}) FILTER (payer_kind = 'idle') AS idle, sum({basis}) AS cost "
+        f"FROM {question.slice.shares} WHERE resource_id IS NOT NULL GROUP BY resource_id"
+    )
+    held = (
+        "SELECT resource_id AS machine, DATE '1970-01-01' + CAST(number AS INTEGER) AS day, count(DISTINCT job_id) AS jobs, "
+        "sum(CAST(least(ends, number * 86400 + 86400) - greatest(starts, number * 86400) AS HUGEINT) * gpu_micros) AS gpu "
+        "FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS number "
+        f"FROM {question.slice.placements}) GROUP BY resource_id, number"
+    )
     return opened.engine.records(
-        "WITH dearest AS ("
-        f"  SELECT resource_id, sum({question.basis}) FILTER (payer_kind = 'idle') AS idle, sum({question.basis}) AS cost "
-        f"  FROM {question.slice.shares} WHERE resource_id IS NOT NULL GROUP BY resource_id "
-        f"  ORDER BY idle DESC NULLS LAST, cost DESC, resource_id LIMIT {most}), "
-        "cut AS ("
-        "  SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS number "
-        f"  FROM {question.slice.placements} WHERE resource_id IN (SELECT resource_id FROM dearest)) "
-        "SELECT m.machine_id AS machine, m.pool, m.gpus, d.idle, d.cost, DATE '1970-01-01' + CAST(c.number AS INTEGER) AS day, "
-        "CAST(sum(CAST(least(c.ends, c.number * 86400 + 86400) - greatest(c.starts, c.number * 86400) AS HUGEINT) * c.gpu_micros) "
-        "  // (86400 * max(m.gpus) * 1000) AS INTEGER) AS held_thousandths, count(DISTINCT c.job_id) AS jobs "
-        "FROM dearest d JOIN machines m ON m.resource_id = d.resource_id LEFT JOIN cut c ON c.resource_id = d.resource_id "
-        "WHERE m.gpus > 0 GROUP BY ALL ORDER BY d.idle DESC NULLS LAST, machine, day"
+        OCCUPIED.format(dearest=dearest, held=held, machines="machines", number="resource_id", most=most)
     )

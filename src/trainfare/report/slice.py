@@ -13,6 +13,8 @@ NONE = "(none)"
 KINDS = {"jobs": "'attempt', 'label'", "idle": "'idle'", "unallocated": "'unallocated'", "outside": "'outside'"}
 """Who pays, as people ask for it, and the payer kinds that are it."""
 
+LOST = ("failed", "preempted", "timeout", "node_failed", "requeued")
+"""States of attempts whose work did not come to its end."""
 HELD = "book_placements"
 
 Only = tuple[tuple[str, tuple[str, ...]], ...]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
+from trainfare.report.groups import every
 from trainfare.report.opened import Opened
 from trainfare.report.slice import KINDS
 
@@ -19,5 +20,5 @@ def taken(opened: Opened, basis: str, currency: str) -> list[dict[str, Any]]:
         f"b.lines, b.taken, {', '.join(f's.{name}' for name in KINDS)} "
         'FROM (SELECT name, among, "by", goes_to, min(rule) AS number FROM rules_in_force GROUP BY ALL) r '
         f"LEFT JOIN (SELECT rule, sum(lines) AS lines, sum({basis}) AS taken FROM bill_totals {where} GROUP BY rule) b ON b.rule = r.name "
-        f"LEFT JOIN (SELECT rule, {sums} FROM shares {where} GROUP BY rule) s ON s.rule = r.name ORDER BY r.number"
+        f"LEFT JOIN (SELECT rule, {sums} FROM {every(opened)} {where} GROUP BY rule) s ON s.rule = r.name ORDER BY r.number"
     )

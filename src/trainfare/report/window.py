@@ -9,14 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
+from trainfare.report import moment
 
 GRAMMAR = (
     "today, yesterday, week, lastweek, month, lastmonth, a span up to now such as 12h, 7d or 4w, a year, month or day such as "
-    "2026, 2026-10 or 2026-10-31, or a start and an end with a comma between: days, RFC 3339 times, Unix seconds or now-7d"
+    "2026, 2026-10 or 2026-10-31, or a start and an end with a comma between: days, RFC 3339 times, Unix seconds, now-7d or now-1M/M"
 )
 A_DAY = timedelta(days=1)
 LONGEST_DAYS = 3660
-_SPANS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -49,17 +49,23 @@ class Window:
         """What to cut books to. Whole months are their books, with whatever these book for other days."""
         return None if self.is_months else (self.first, self.last)
 
-    def has(self, month: Month) -> bool:
-        return month.start < self.end and self.start < month.end
+    @property
+    def _months(self) -> int:
+        return (self.last.year - self.first.year) * 12 + self.last.month - self.first.month
 
-    def covers(self, month: Month) -> bool:
-        return self.start <= month.start and month.end <= self.end
+    def __str__(self) -> str:
+        if self.is_months and self._months == 1:
+            return f"{self.first:%B %Y}"
+        return f"{self.first:%-d %b %Y} to {self.last - A_DAY:%-d %b %Y}"
+
+    def has(self, month: Month) -> bool:
+        """Whether any of the month is in it."""
+        return month.start < self.end and self.start < month.end
 
     def before(self) -> "Window":
         """The time of the same length just before; for whole months, as many whole months."""
         if self.is_months:
-            months = (self.last.year - self.first.year) * 12 + self.last.month - self.first.month
-            return Window(_months_before(self.first, months), self.first)
+            return Window(moment.months_on(self.first, -self._months), self.first)
         return Window(self.first - timedelta(days=self.length), self.first)
 
     def steps(self, step: str) -> list["Window"]:
@@ -81,7 +87,7 @@ class Window:
     def _cut(self, length: int, in_months: bool) -> list["Window"]:
         pieces, at = [], self.first
         while at < self.last:
-            end = _months_before(at.replace(day=1), -length) if in_months else at + timedelta(days=length)
+            end = moment.months_on(at, length) if in_months else at + timedelta(days=length)
             pieces.append(Window(at, min(end, self.last)))
             at = end
         return pieces
@@ -96,17 +102,31 @@ def parse(text: str, now: datetime) -> Window:
     asked = text.strip()
     try:
         found = _named(asked, now) or _pair(asked, now)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):
         found = None
     if found is None:
         raise TrainfareError("window", f"'{_shown(asked)}' is not a window", f"Use {GRAMMAR}.")
-    start, end = found
+    return _whole_days(*found, "window", asked)
+
+
+def between(start: str, end: str, now: datetime) -> Window:
+    """The window from one time to another."""
+    return _whole_days(_end("from", start, now), _end("to", end, now), "to", end)
+
+
+def _end(where: str, text: str, now: datetime) -> datetime:
+    try:
+        return moment.parse(text.strip(), now, up=where == "to")
+    except (ValueError, OverflowError, OSError):
+        do = "Write a day (2026-10-01), a month (2026-10), or a time such as now-7d or now-1M/M."
+        raise TrainfareError(where, f"'{_shown(text)}' is not a time", do) from None
+
+
+def _whole_days(start: datetime, end: datetime, where: str, asked: str) -> Window:
     if end <= start:
-        raise TrainfareError(
-            "window", f"'{_shown(asked)}' ends before it starts", "Name the start first, then the end."
-        )
+        raise TrainfareError(where, f"'{_shown(asked)}' ends before it starts", "Name the start first, then the end.")
     if start < _FIRST or end > _LAST or (end - start).days > LONGEST_DAYS:
-        raise TrainfareError("window", f"'{_shown(asked)}' is too long or too far away", "Ask for ten years at most.")
+        raise TrainfareError(where, f"'{_shown(asked)}' is too long or too far away", "Ask for ten years at most.")
     last = end.date() if end.time() == datetime.min.time() else end.date() + A_DAY
     return Window(start.date(), last)
 
@@ -136,7 +156,7 @@ def _named(text: str, now: datetime) -> Times | None:
     if text in words:
         return words[text]
     if found := re.fullmatch(r"(\d{1,6})([mhdw])", text):
-        seconds = int(found[1]) * _SPANS[found[2]]
+        seconds = int(found[1]) * moment.SECONDS[found[2]]
         if found[2] in "dw":
             return tomorrow - timedelta(seconds=seconds), tomorrow
         return now - timedelta(seconds=seconds), now
@@ -156,30 +176,4 @@ def _pair(text: str, now: datetime) -> Times | None:
     ends = [part.strip() for part in text.split(",")]
     if len(ends) != 2:
         return None
-    start, end = _moment(ends[0], now), _moment(ends[1], now)
-    if re.fullmatch(r"\d{4}-\d{2}", ends[1]):
-        end = Month.parse(ends[1]).end
-    return start, end
-
-
-def _moment(text: str, now: datetime) -> datetime:
-    if found := re.fullmatch(r"now(?:-(\d{1,6})([mhdwMy]))?", text):
-        if not found[1]:
-            return now
-        if found[2] in "My":
-            day = _months_before(now.date().replace(day=1), int(found[1]) * (12 if found[2] == "y" else 1))
-            return datetime(day.year, day.month, 1, tzinfo=UTC)
-        return now - timedelta(seconds=int(found[1]) * _SPANS[found[2]])
-    if re.fullmatch(r"\d{9,13}", text):
-        return datetime.fromtimestamp(int(text) / (1000 if len(text) > 11 else 1), UTC)
-    if re.fullmatch(r"\d{4}-\d{2}", text):
-        return Month.parse(text).start
-    if not re.match(r"\d{4}-\d{2}-\d{2}", text):
-        raise ValueError(text)
-    told = datetime.fromisoformat(text)
-    return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
-
-
-def _months_before(day: date, months: int) -> date:
-    number = day.year * 12 + day.month - 1 - months
-    return date(number // 12, number % 12 + 1, 1)
+    return moment.parse(ends[0], now, up=False), moment.parse(ends[1], now, up=True)

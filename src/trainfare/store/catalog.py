@@ -117,6 +117,15 @@ class Catalog:
         with self._database.read() as connection:
             return _books(connection, _with_closing().order_by(BOOKS.c.month, BOOKS.c.version))
 
+    def mark(self) -> tuple[int, int]:
+        """Changes whenever a book is published or a month is closed; quick to ask."""
+        published = select(
+            func.coalesce(func.max(BOOKS.c.id), 0), select(func.count(CLOSINGS.c.month)).scalar_subquery()
+        )
+        with self._database.read() as connection:
+            newest, closed = connection.execute(published).one()
+        return newest, closed
+
     def months(self) -> list[Month]:
         """The months that have a book, in order."""
         with self._database.read() as connection:
@@ -143,6 +152,11 @@ class Catalog:
     def closing(self, month: Month) -> Closing | None:
         with self._database.read() as connection:
             return _closing(connection, month)
+
+    def closings(self) -> dict[Month, Closing]:
+        """The closings of all months that are closed."""
+        with self._database.read() as connection:
+            return {row[0]: Closing(*row) for row in connection.execute(_closed())}
 
     def referenced_files(self) -> set[str]:
         """Every file of the lake that a book or a delivery names."""
@@ -263,11 +277,11 @@ def _parts(connection: Connection, table: Table, wanted: Select[Any]) -> dict[in
     return found
 
 
+def _closed() -> Select[Any]:
+    columns = (CLOSINGS.c.month, BOOKS.c.version, CLOSINGS.c.closed_at, CLOSINGS.c.closed_by, CLOSINGS.c.note)
+    return select(*columns).join(BOOKS, CLOSINGS.c.book_id == BOOKS.c.id)
+
+
 def _closing(connection: Connection, month: Month) -> Closing | None:
-    wanted = (
-        select(CLOSINGS.c.month, BOOKS.c.version, CLOSINGS.c.closed_at, CLOSINGS.c.closed_by, CLOSINGS.c.note)
-        .join(BOOKS, CLOSINGS.c.book_id == BOOKS.c.id)
-        .where(CLOSINGS.c.month == month)
-    )
-    row = connection.execute(wanted).first()
+    row = connection.execute(_closed().where(CLOSINGS.c.month == month)).first()
     return Closing(*row) if row else None

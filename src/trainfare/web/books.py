@@ -3,35 +3,28 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import date
+from contextlib import closing, contextmanager
+from dataclasses import replace
 
 from trainfare.config import Config
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
 from trainfare.report import digest
 from trainfare.report.opened import Opened, open_books
 from trainfare.report.sight import restrict
-from trainfare.store import Book, BookFiles, Store
+from trainfare.store import Book, Store
+from trainfare.web.answers import Answers
+from trainfare.web.kept import Kept
 from trainfare.web.reader import Memory, Reader
+from trainfare.web.standing import Published, Standing
 from trainfare.web.viewer import Viewer
 
 MEMORY = "400MB"
 LENT_AT_ONCE = 8
 KEPT_IDLE = 24
 
-Key = tuple[tuple[int, ...], tuple[str, ...] | None]
-
-
-@dataclass(frozen=True)
-class Digest:
-    """A digest that is attached to the process's database."""
-
-    alias: str
-    is_uniform: bool
-    days: tuple[date, date] | None
+Key = tuple[tuple[int, ...], tuple[str, ...] | None, str | None]
 
 
 class Shelf:
@@ -42,19 +35,24 @@ class Shelf:
     def __init__(self, store: Store, config: Config, memory_limit: str = MEMORY) -> None:
         self.store = store
         self.config = config
-        self.folder = store.lake.root.parent / "cache"
         self._database = DuckDB(memory_limit=memory_limit)
         self._lending = threading.BoundedSemaphore(LENT_AT_ONCE)
         self._lock = threading.Lock()
-        self._digesting = threading.Lock()
-        self._digests: dict[str, Digest] = {}
+        self._kept = Kept(store, self._database)
+        self._preparing: set[int] = set()
         self._memory = Memory()
+        self._standing = Standing(store.catalog)
+        self.answers = Answers()
         self._idle: OrderedDict[int, tuple[Key, Opened]] = OrderedDict()
+
+    @property
+    def published(self) -> Published:
+        """What the catalog says now."""
+        return self._standing.now()
 
     def current(self) -> list[Book]:
         """The newest version of each month, in order."""
-        newest = {book.month: book for book in self.store.catalog.books()}
-        return [newest[month] for month in sorted(newest)]
+        return self.published.current
 
     def newest(self, month: Month | None = None) -> Book:
         """The newest version of a month, or of the newest month."""
@@ -67,9 +65,11 @@ class Shelf:
         raise IncompleteError("books", what, f"There are books of {told}." if books else "Run: trainfare build")
 
     @contextmanager
-    def opened(self, viewer: Viewer, books: Sequence[Book]) -> Iterator[Opened]:
-        """These books, with nothing in them that the viewer may not see. Ask only within the block, and from one thread."""
-        key = (tuple(book.id for book in books), viewer.sees)
+    def opened(self, viewer: Viewer, books: Sequence[Book], job: str | None = None) -> Iterator[Opened]:
+        """These books, with nothing in them that the viewer may not see; with `job`, that job alone of them, to be asked nothing
+        else about. Ask only within the block, and from one thread.
+        """
+        key = (tuple(book.id for book in books), viewer.sees, job)
         with self._lending:
             opened = self._take(key) or self._open(key, viewer, books)
             try:
@@ -79,10 +79,24 @@ class Shelf:
                 raise
             self._keep(key, opened)
 
+    @contextmanager
+    def account(self, book: Book) -> Iterator[tuple[DuckDB, str]]:
+        """An engine to explain a book's jobs and lines in, and the name of the account there."""
+        alias = self._kept.account(book)
+        with self._lending, closing(self._database.another()) as engine:
+            yield engine, alias
+
     def prepare(self) -> None:
-        """Open the newest version of every month once, so that the first question need not wait for it."""
-        for book in self.current():
-            self._digest(self.store.files(book))
+        """Open the newest version of every month once, so that the first question need not wait for it. Accounts take
+        longer, and are made meanwhile.
+        """
+        books = self.current()
+        for book in books:
+            self._kept.digest(book)
+        new = [book for book in reversed(books) if book.id not in self._preparing]
+        self._preparing |= {book.id for book in new}
+        if new:
+            threading.Thread(target=lambda: [self._kept.account(book) for book in new], daemon=True).start()
 
     def close(self) -> None:
         with self._lock:
@@ -94,31 +108,18 @@ class Shelf:
     def _open(self, key: Key, viewer: Viewer, books: Sequence[Book]) -> Opened:
         engine = Reader(self._database, self._memory, key)
         opened = open_books(engine, [self.store.files(book) for book in books])
+        digests = [self._kept.digest(book) for book in sorted(books, key=lambda book: book.month)]
+        *_, job = key
+        if job is not None:
+            digest.open_job(engine, [one.alias for one in digests], job)
         if viewer.sees is not None:
             restrict(engine, opened.books[0].files, viewer.sees)
-        digests = [self._digest(book) for book in opened.books]
-        by_digest = all(one.is_uniform for one in digests)
-        if by_digest or viewer.sees is None:
+        by_digest = job is None and all(one.is_uniform for one in digests)
+        if by_digest:
             digest.attach(engine, [one.alias for one in digests], viewer.sees)
-        else:
-            digest.make_here(engine)
         spans = [one.days for one in digests if one.days]
         days = (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
-        return replace(opened, by_digest=by_digest, days=days)
-
-    def _digest(self, book: BookFiles) -> "Digest":
-        """The digest of a book, made if it is not there yet."""
-        path = digest.path_of(self.folder, book)
-        with self._digesting:
-            if path.name not in self._digests:
-                if not path.exists():
-                    digest.write(book, path, MEMORY)
-                alias = path.stem
-                self._database.run(f'ATTACH {quoted(path)} AS "{alias}" (READ_ONLY)')
-                self._digests[path.name] = Digest(
-                    alias, digest.is_uniform(self._database, alias), digest.days(self._database, alias)
-                )
-            return self._digests[path.name]
+        return replace(opened, by_digest=by_digest, by_machine=by_digest and viewer.sees is None, days=days)
 
     def _take(self, key: Key) -> Opened | None:
         with self._lock:

@@ -12,14 +12,10 @@ PATH = "/api/v1"
 
 def routes() -> list[ControllerRouterHandler]:
     """Every address of the API."""
-    opening = lineage.Opening()
     ours = Router(
         PATH,
         route_handlers=[*costs.ROUTES, *accounts.ROUTES, *lineage.ROUTES],
-        dependencies={
-            "priced": Provide(priced, sync_to_thread=True),
-            "opening": Provide(lambda: opening, sync_to_thread=False),
-        },
+        dependencies={"priced": Provide(priced, sync_to_thread=True)},
         tags=["books"],
     )
     return [ours, *opencost.ROUTES, *watch.ROUTES, *documents.ROUTES]

@@ -54,12 +54,12 @@ def list_books(
     request: Request[Viewer, Any, Any], shelf: Shelf, viewer: Viewer, format_: Format = None
 ) -> Response[bytes]:
     """Every version of every month. What a book adds up to is told to those who see all of it."""
-    books = shelf.store.catalog.books()
+    books = shelf.published.books
 
     def find() -> Told:
         return Told("books", [_book(book, viewer) for book in books])
 
-    return answered(request, format_, books, find)
+    return answered(request, shelf, format_, books, find)
 
 
 def _book(book: Book, viewer: Viewer) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def reconciled(
         with shelf.opened(viewer, [book]) as opened:
             return Told("rows", reconcile(opened, by), _of(book))
 
-    return answered(request, format_, [book], find)
+    return answered(request, shelf, format_, [book], find)
 
 
 @get(
@@ -149,7 +149,7 @@ def differing(
         beside = {"month": str(after.month), "old": before.version, "new": after.version, "basis": basis, "bill": bill}
         return Told("rows", rows, beside)
 
-    return answered(request, format_, [before, after], find)
+    return answered(request, shelf, format_, [before, after], find)
 
 
 @get("/findings", responses=documented(OfBook), guards=[sees_everything], sync_to_thread=True, summary="What is wrong")
@@ -172,7 +172,7 @@ def findings(
         with shelf.opened(viewer, [book]) as opened:
             return Told("rows", [one.record() for one in check.check(opened, limits, life)], _of(book))
 
-    return answered(request, format_, [book], find, today, sorted(life.accepted), sorted(map(str, life.seen)))
+    return answered(request, shelf, format_, [book], find, today, sorted(life.accepted), sorted(map(str, life.seen)))
 
 
 @get("/rules", responses=documented(OfBook), guards=[sees_everything], sync_to_thread=True, summary="Rules")
@@ -194,7 +194,7 @@ def rules(
             chosen = opened.currency(currency, shelf.config.currency)
             return Told("rows", taken.taken(opened, basis, chosen), _of(book))
 
-    return answered(request, format_, [book], find)
+    return answered(request, shelf, format_, [book], find)
 
 
 ROUTES = [list_books, reconciled, differing, findings, rules]

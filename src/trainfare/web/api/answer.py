@@ -19,6 +19,7 @@ from trainfare import __version__
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.report import records
 from trainfare.store import Book
+from trainfare.web.books import Shelf
 from trainfare.web.problems import MEDIA_TYPE, Problem
 from trainfare.web.viewer import Viewer
 
@@ -66,6 +67,7 @@ class Told:
 
 def answered(
     request: Request[Viewer, Any, Any],
+    shelf: Shelf,
     format_: str | None,
     books: Sequence[Book],
     find: Callable[[], Told],
@@ -73,21 +75,22 @@ def answered(
 ) -> Response[bytes]:
     """What `find` gives, unless the asker has it already: a published version never changes, so its number tells."""
     shape = format_ or wanted(request.headers.get("accept", ""))
-    return _unless_known(request, shape, books, lambda: body(find(), shape), depends)
+    return _unless_known(request, shelf, shape, books, lambda: body(find(), shape), depends)
 
 
 _NUMBERS = msgspec.json.Encoder(decimal_format="number")
 
 
 def answered_json(
-    request: Request[Viewer, Any, Any], books: Sequence[Book], find: Callable[[], Any], *depends: object
+    request: Request[Viewer, Any, Any], shelf: Shelf, books: Sequence[Book], find: Callable[[], Any], *depends: object
 ) -> Response[bytes]:
     """The same for an answer whose shape is not ours: money is a number there, with all of its digits."""
-    return _unless_known(request, "json", books, lambda: _NUMBERS.encode(find()), depends)
+    return _unless_known(request, shelf, "json", books, lambda: _NUMBERS.encode(find()), depends)
 
 
 def _unless_known(
     request: Request[Viewer, Any, Any],
+    shelf: Shelf,
     shape: str,
     books: Sequence[Book],
     find: Callable[[], bytes],
@@ -97,7 +100,7 @@ def _unless_known(
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie"}
     if tag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
         return Response(b"", status_code=304, headers=headers)
-    return Response(find(), media_type=TWINS[shape], headers=headers)
+    return Response(shelf.answers.ask(tag, find), media_type=TWINS[shape], headers=headers)
 
 
 def wanted(accept: str) -> str:

@@ -8,11 +8,10 @@ from litestar import Request, Response, get
 from litestar.params import Parameter
 
 from trainfare.errors import TrainfareError
-from trainfare.report import cost, job, jobs, keys, render, trend
+from trainfare.report import cost, job, jobs, keys, machines, render, trend
 from trainfare.report.cost import Question
 from trainfare.report.jobs import SORTS, Listing
 from trainfare.report.opened import Opened
-from trainfare.report.slice import Slice
 from trainfare.web.api.answer import Format, Row, Told, answered, documented, plain
 from trainfare.web.api.asked import Priced
 from trainfare.web.books import Shelf
@@ -118,7 +117,7 @@ def report(
             rows = told["rows"] if not step else _stepped(opened, question, priced, step)
         return Told("rows", rows, {key: value for key, value in told.items() if key not in ("rows", "schema_version")})
 
-    return answered(request, format_, priced.books, find, priced.window)
+    return answered(request, shelf, format_, priced.books, find, priced.window)
 
 
 def _stepped(opened: Opened, question: Question, priced: Priced, step: str) -> list[dict[str, Any]]:
@@ -153,7 +152,7 @@ def by_day(
             question = priced.question(opened, shelf)
             return Told("rows", trend.by_day(opened, question, known), {"currency": question.currency})
 
-    return answered(request, format_, priced.books, find, priced.window)
+    return answered(request, shelf, format_, priced.books, find, priced.window)
 
 
 def _one_key(text: str, opened: Opened) -> str:
@@ -189,7 +188,7 @@ def list_jobs(
         beside = {"currency": question.currency, "count": page.count, "cost": plain(page.cost)}
         return Told("rows", page.rows, beside | {"limit": limit, "offset": offset})
 
-    return answered(request, format_, priced.books, find, priced.window)
+    return answered(request, shelf, format_, priced.books, find, priced.window)
 
 
 @get("/jobs/{job_id:str}", responses=documented(Job), sync_to_thread=True, summary="One job")
@@ -204,7 +203,7 @@ def one_job(
     """What the log says of a job, its money by category and day, its attempts and machines. CSV and Parquet have its money."""
 
     def find() -> Told:
-        with shelf.opened(viewer, priced.books) as opened:
+        with shelf.opened(viewer, priced.books, job_id) as opened:
             question = replace(priced.question(opened, shelf), only=(("job", (job_id,)),))
             facts = job.facts(opened, job_id)
             if facts is None:
@@ -221,7 +220,7 @@ def one_job(
                 "costs", job.by_category(opened, question), {key: plain(value) for key, value in beside.items()}
             )
 
-    return answered(request, format_, priced.books, find, priced.window)
+    return answered(request, shelf, format_, priced.books, find, priced.window)
 
 
 @get("/machines", responses=documented(Machines), sync_to_thread=True, summary="Machines")
@@ -239,22 +238,10 @@ def list_machines(
     def find() -> Told:
         with shelf.opened(viewer, priced.books) as opened:
             question = priced.question(opened, shelf)
-            rows = opened.engine.records(_machines(question.slice, question.basis, limit, offset))
+            rows = machines.machines(opened, question, limit, offset)
         return Told("rows", rows, {"currency": question.currency})
 
-    return answered(request, format_, priced.books, find, priced.window)
-
-
-def _machines(slice_: Slice, basis: str, limit: int, offset: int) -> str:
-    return (
-        "SELECT s.machine_id AS machine, m.pool, m.cluster, m.region, m.gpu_model, m.gpus, s.cost, s.jobs, s.idle, s.days FROM ("
-        f"  SELECT machine_id, any_value(resource_id) AS resource_id, sum({basis}) AS cost, count(DISTINCT day) AS days, "
-        f"  coalesce(sum({basis}) FILTER (payer_kind IN ('attempt', 'label')), 0) AS jobs, "
-        f"  coalesce(sum({basis}) FILTER (payer_kind = 'idle'), 0) AS idle "
-        f"  FROM {slice_.shares} WHERE machine_id IS NOT NULL GROUP BY machine_id) s "
-        "LEFT JOIN machines m ON m.resource_id = s.resource_id "
-        f"ORDER BY s.cost DESC, machine LIMIT {limit} OFFSET {offset}"
-    )
+    return answered(request, shelf, format_, priced.books, find, priced.window)
 
 
 ROUTES = [report, by_day, list_jobs, one_job, list_machines]

@@ -62,7 +62,7 @@ def compute(
             sets = [allocation.accumulated(sets)]
         return {"code": 200, "data": sets}
 
-    return answered_json(request, books, find, asked)
+    return answered_json(request, shelf, books, find, asked)
 
 
 ROUTES = [

@@ -1,17 +1,22 @@
 """The pages people look at: each a sheet of panels over published books, each an address."""
 
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from litestar import MediaType, Request, Response, Router, get
-from litestar.di import Provide
+from litestar.background_tasks import BackgroundTask
 from litestar.exceptions import HTTPException, NotFoundException
+from litestar.response import File
 from litestar.types import ControllerRouterHandler
 
 from trainfare.errors import TrainfareError
 from trainfare.report import records
-from trainfare.web.api.lineage import Opening
 from trainfare.web.books import Shelf
 from trainfare.web.pages import asked, books, debug, dollar, executive, findings, frame, job, jobs, lineage, rules
 from trainfare.web.pages.desk import Desk
@@ -55,26 +60,38 @@ def _page(name: str) -> ControllerRouterHandler:
         sync_to_thread=True,
         guards=guards,
     )
-    def page(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> str:
+    def page(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> Response[bytes]:
         desk = _desk(request, shelf, viewer, path)
-        return frame.render(TEMPLATES.get(name, "page.html"), desk, name, sheet(desk))
+        return _told(request, desk, lambda: frame.render(TEMPLATES.get(name, "page.html"), desk, name, sheet(desk)))
 
     return page
 
 
+def _told(request: Request[Any, Any, Any], desk: Desk, render: Callable[[], str]) -> Response[bytes]:
+    """A page, unless the browser has it already. It depends on its address, the day, what is published, and what may be seen."""
+    day = datetime.now(UTC).date()
+    depends = (desk.path, desk.asked, day, desk.published.mark, desk.viewer.role, desk.viewer.sees, frame.version())
+    tag = f'"{sha256(repr(depends).encode()).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie"}
+    if tag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+        return Response(b"", status_code=304, headers=headers)
+    body = desk.shelf.answers.ask(tag, lambda: render().encode())
+    return Response(body, media_type=MediaType.HTML, headers=headers)
+
+
 @get("/jobs/{job_id:path}", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
-def one_job(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, job_id: str) -> str:
+def one_job(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, job_id: str) -> Response[bytes]:
     """One job, whatever marks its id has."""
     name = job_id.removeprefix("/")
     desk = _desk(request, shelf, viewer, f"/jobs/{quote(name)}")
-    return frame.render("job.html", desk, "job", job.sheet(desk, name))
+    return _told(request, desk, lambda: frame.render("job.html", desk, "job", job.sheet(desk, name)))
 
 
 @get("/dollar/job", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
-def job_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, opening: Opening) -> str:
+def job_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> Response[bytes]:
     """Where one job's money comes from."""
     desk = _desk(request, shelf, viewer, "/dollar/job")
-    return frame.render("dollar.html", desk, "job-lineage", _of_job_lines(desk, opening))
+    return _told(request, desk, lambda: frame.render("dollar.html", desk, "job-lineage", _of_job_lines(desk)))
 
 
 @get(
@@ -84,32 +101,30 @@ def job_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, o
     sync_to_thread=True,
     guards=[sees_everything],
 )
-def line_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, opening: Opening) -> str:
+def line_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> Response[bytes]:
     """Who pays one bill line."""
     desk = _desk(request, shelf, viewer, "/dollar/line")
-    return frame.render("dollar.html", desk, "line-lineage", _of_line(desk, opening))
+    return _told(request, desk, lambda: frame.render("dollar.html", desk, "line-lineage", _of_line(desk)))
 
 
-def _of_job_lines(desk: Desk, opening: Opening) -> Sheet:
-    return lineage.of_job(desk, opening, desk.asked.one("job"))
+def _of_job_lines(desk: Desk) -> Sheet:
+    return lineage.of_job(desk, desk.asked.one("job"))
 
 
-def _of_line(desk: Desk, opening: Opening) -> Sheet:
-    return lineage.of_line(desk, opening, desk.asked.number("delivery", 0), desk.asked.number("line", 0))
+def _of_line(desk: Desk) -> Sheet:
+    return lineage.of_line(desk, desk.asked.number("delivery", 0), desk.asked.number("line", 0))
 
 
 LINEAGE = {"job-lineage": _of_job_lines, "line-lineage": _of_line}
 
 
 @get("/panels/{page:str}/{file:str}", include_in_schema=False, sync_to_thread=True)
-def panel(
-    request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, opening: Opening, page: str, file: str
-) -> Response[str]:
+def panel(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, page: str, file: str) -> Response[str]:
     """One panel as data: what its table shows, with all digits, as CSV or JSON."""
     name, _, ending = file.rpartition(".")
     if page in WHOLE_BILL:
         require_all(viewer)
-    told = _panel(_desk(request, shelf, viewer, ""), opening, page, name)
+    told = _panel(_desk(request, shelf, viewer, ""), page, name)
     if told is None or ending not in ("csv", "json"):
         raise NotFoundException()
     text = records.as_csv(told.told) if ending == "csv" else records.as_json("rows", told.told, panel=told.title)
@@ -118,15 +133,30 @@ def panel(
     return Response(text, media_type=kinds[ending], headers=headers)
 
 
-def _panel(desk: Desk, opening: Opening, page: str, name: str) -> Panel | None:
+def _panel(desk: Desk, page: str, name: str) -> Panel | None:
     """One panel of a page; those of one job know it by the parameter `job`."""
     if page in LINEAGE:
-        found = {one.name: one for one in LINEAGE[page](desk, opening).panels}
+        found = {one.name: one for one in LINEAGE[page](desk).panels}
         return found.get(name)
     if page == "job":
         return job.PANELS[name](desk, desk.asked.one("job")) if name in job.PANELS else None
     panels = PAGES[page][2] if page in PAGES else {}
     return panels[name](desk) if name in panels else None
+
+
+@get("/export/{file:str}", include_in_schema=False, sync_to_thread=True)
+def export(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, file: str) -> File:
+    """All jobs that are asked for, however many, as a file."""
+    if file not in ("jobs.csv", "jobs.parquet"):
+        raise NotFoundException()
+    folder = Path(tempfile.mkdtemp(prefix="trainfare-"))
+    gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        jobs.export(_desk(request, shelf, viewer, ""), folder / file)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return File(folder / file, filename=file, background=gone)
 
 
 def _of_trainfare(request: Request[Any, Any, Any], error: TrainfareError) -> Response[str]:
@@ -144,14 +174,11 @@ def _of_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[
 
 def routes() -> list[ControllerRouterHandler]:
     """Every page."""
-    opening = Opening()
-    handlers = [*(_page(name) for name in PAGES), one_job, job_lineage, line_lineage, panel]
+    handlers = [*(_page(name) for name in PAGES), one_job, job_lineage, line_lineage, panel, export]
     return [
         Router(
             "/",
             route_handlers=handlers,
-            dependencies={"opening": Provide(lambda: opening, sync_to_thread=False)},
-            signature_types=[Opening],
             exception_handlers={TrainfareError: _of_trainfare, HTTPException: _of_http},
         )
     ]

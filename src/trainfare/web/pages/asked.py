@@ -8,9 +8,8 @@ from urllib.parse import urlencode
 from trainfare.errors import TrainfareError
 from trainfare.report.cost import PRICED, SCOPES
 from trainfare.report.slice import KINDS, Only
+from trainfare.report.window import Window, between
 from trainfare.tables import BASES, LABELS
-from trainfare.web.pages import window
-from trainfare.web.pages.window import Window
 
 FILTERS = (
     *LABELS,
@@ -75,4 +74,4 @@ def read(query: Mapping[str, Iterable[str]], now: datetime | None = None) -> Ask
     start, end = asked.one("from"), asked.one("to")
     if not (start or end):
         return asked
-    return Asked(given, window.parse(start or end, end or "now", now or datetime.now(UTC)))
+    return Asked(given, between(start or end, end or "now", now or datetime.now(UTC)))

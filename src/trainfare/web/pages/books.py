@@ -20,10 +20,9 @@ def sheet(desk: Desk) -> Sheet:
 
 
 def versions(desk: Desk) -> Panel:
-    catalog = desk.shelf.store.catalog
     rows: list[dict[str, Any]] = []
-    for book in sorted(catalog.books(), key=lambda book: (book.month, book.version), reverse=True):
-        closing = catalog.closing(book.month) if book.closed else None
+    for book in sorted(desk.published.books, key=lambda book: (book.month, book.version), reverse=True):
+        closing = desk.closing(book) if book.closed else None
         newest = any(book.id == one.id for one in desk.shelved)
         rows.append(
             {
@@ -32,7 +31,7 @@ def versions(desk: Desk) -> Panel:
                 "built": book.built_at,
                 "through": book.complete_through,
                 "lines": book.rows.get("shares"),
-                "total": desk.ask(_total, desk.question.basis, desk.currency, books=[book]),
+                "total": _total(book, desk.question.basis, desk.currency),
                 "state": _state(book, newest, closing),
                 "quiet": not newest,
             }
@@ -57,9 +56,9 @@ def _state(book: Book, newest: bool, closing: Any) -> str:
     return "open, the newest" if newest else "replaced"
 
 
-def _total(opened: Opened, basis: str, currency: str) -> Decimal:
-    found = reconciling.reconcile(opened, "source")
-    return sum((row[f"{basis}_shared"] for row in found if row["currency"] == currency), Decimal(0))
+def _total(book: Book, basis: str, currency: str) -> Decimal:
+    told = (one.shares for one in book.totals if (one.basis, one.currency) == (basis, currency))
+    return sum(told, Decimal(0))
 
 
 def tie_out(desk: Desk) -> Panel:

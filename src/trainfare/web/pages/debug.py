@@ -7,10 +7,10 @@ from typing import Any
 from trainfare.report import jobs, running
 from trainfare.report.jobs import Listing
 from trainfare.report.render import exact, money
+from trainfare.report.slice import LOST
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, ratio, shown
 
-LOST = ("preempted", "failed", "node_failed", "timeout", "requeued")
 DOTS = 400
 
 

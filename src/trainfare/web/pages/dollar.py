@@ -37,7 +37,7 @@ def checks(desk: Desk, found: dict[str, Decimal]) -> list[Check]:
 
 def of_books(desk: Desk) -> list[Check]:
     """What is true of everything in the books: shared once, and closed or not."""
-    closed = [book for book in desk.books if desk.shelf.store.catalog.closing(book.month)]
+    closed = [book for book in desk.books if desk.closing(book)]
     told = ", ".join(f"{book.month} version {book.version}" for book in desk.books)
     return [
         Check(

@@ -73,7 +73,7 @@ def by_month(desk: Desk) -> Panel:
     whole = replace(desk.question, days=None)
     books = desk.shelved[-MOST_MONTHS:]
     rows: list[dict[str, Any]] = [
-        {"month": str(book.month), "state": "closed" if desk.shelf.store.catalog.closing(book.month) else "open"}
+        {"month": str(book.month), "state": "closed" if desk.closing(book) else "open"}
         | desk.ask(trend.by_kind, whole, books=[book])
         for book in books
     ]

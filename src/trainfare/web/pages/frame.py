@@ -9,7 +9,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from trainfare.report import reconcile
 from trainfare.report.opened import Opened
 from trainfare.tables import BASES
-from trainfare.web.pages import window
 from trainfare.web.pages.asked import FILTERS
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Sheet
@@ -25,6 +24,17 @@ NAVIGATION = (
     ("/findings", "Findings", "f"),
     ("/rules", "Rules", "r"),
 )
+RANGES = (
+    ("now-7d", "now", "Last 7 days"),
+    ("now-30d", "now", "Last 30 days"),
+    ("now-90d", "now", "Last 90 days"),
+    ("now/M", "now/M", "This month"),
+    ("now-1M/M", "now-1M/M", "Last month"),
+    ("now-3M/M", "now-1M/M", "Last 3 months"),
+    ("now-12M/M", "now-1M/M", "Last 12 months"),
+    ("now/y", "now/y", "This year"),
+)
+"""What the picker of times offers: from, to, and its name."""
 BASIS_NAMES = {
     "effective": "Effective",
     "billed": "Billed",
@@ -42,13 +52,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["version"] = _version()
+    made.globals["version"] = version()
     made.globals["navigation"] = NAVIGATION
     made.globals["basis_names"] = BASIS_NAMES
     return made
 
 
-def _version() -> str:
+@cache
+def version() -> str:
     """What the built scripts are called in addresses, so that a new build is fetched."""
     built = HERE / "static" / "version.txt"
     return built.read_text(encoding="utf-8").strip() if built.is_file() else "none"
@@ -69,9 +80,9 @@ def surroundings(desk: Desk) -> dict[str, Any]:
     return {
         "viewer": desk.viewer,
         "ties": all(desk.ask(ties, books=[book]) for book in desk.books),
-        "closed": [book for book in desk.books if desk.shelf.store.catalog.closing(book.month)],
+        "closed": [book for book in desk.books if desk.closing(book)],
         "through": max((book.complete_through for book in desk.books if book.complete_through), default=None),
-        "ranges": [(name, asked.stay(desk.path, from_=start, to=end, page=None)) for start, end, name in window.RANGES],
+        "ranges": [(name, asked.stay(desk.path, from_=start, to=end, page=None)) for start, end, name in RANGES],
         "months": [
             (f"{book.month.start:%B %Y}", asked.stay(desk.path, from_=str(book.month), to=str(book.month), page=None))
             for book in reversed(desk.shelved[-24:])

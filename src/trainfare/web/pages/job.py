@@ -20,7 +20,7 @@ MOST_ROWS = 32
 
 
 def sheet(desk: Desk, job: str) -> Sheet:
-    facts = desk.ask(jobs.facts, job)
+    facts = desk.ask_of(job, jobs.facts, job)
     if facts is None:
         do = f"It may have run at another time than {desk.window}: choose one, or find it among the jobs."
         raise NotThereError(f"job {job}", "there is no such job in these books", do)
@@ -40,8 +40,8 @@ def sheet(desk: Desk, job: str) -> Sheet:
 
 def figures(desk: Desk, job: str) -> list[Figure]:
     question = desk.of_job(job)
-    (by_wall,) = desk.ask(cost.rows, replace(question, per="wall"), [])
-    (by_gpu,) = desk.ask(cost.rows, replace(question, per="gpu"), [])
+    (by_wall,) = desk.ask_of(job, cost.rows, replace(question, per="wall"), [])
+    (by_gpu,) = desk.ask_of(job, cost.rows, replace(question, per="gpu"), [])
     from_ = desk.link("/dollar/job", job=job)
     wall, gpu = f"{Decimal(by_wall.wall_seconds) / 3600:,.1f}", by_wall.gpu_seconds
     return [
@@ -54,7 +54,7 @@ def figures(desk: Desk, job: str) -> list[Figure]:
 
 
 def categories(desk: Desk, job: str) -> Panel:
-    found = desk.ask(jobs.by_category, desk.of_job(job))
+    found = desk.ask_of(job, jobs.by_category, desk.of_job(job))
     total = sum((row["cost"] for row in found), Decimal(0))
     sums: dict[str, Decimal] = {}
     for row in found:
@@ -82,8 +82,8 @@ def bases(desk: Desk, job: str) -> Panel:
     rows = []
     for basis in BASES:
         question = replace(desk.of_job(job), basis=basis)
-        (by_wall,) = desk.ask(cost.rows, replace(question, per="wall"), [])
-        (by_gpu,) = desk.ask(cost.rows, replace(question, per="gpu"), [])
+        (by_wall,) = desk.ask_of(job, cost.rows, replace(question, per="wall"), [])
+        (by_gpu,) = desk.ask_of(job, cost.rows, replace(question, per="gpu"), [])
         name = BASIS_NAMES[basis]
         rows.append({"basis": name, "cost": by_wall.cost, "wall": by_wall.rate, "gpu": by_gpu.rate})
     columns = [
@@ -97,8 +97,8 @@ def bases(desk: Desk, job: str) -> Panel:
 
 
 def attempts(desk: Desk, job: str) -> Panel:
-    rows = desk.ask(jobs.attempts, desk.of_job(job))
-    spans = desk.ask(jobs.spans, desk.of_job(job))
+    rows = desk.ask_of(job, jobs.attempts, desk.of_job(job))
+    spans = desk.ask_of(job, jobs.spans, desk.of_job(job))
     per_machine = len({span["machine"] for span in spans}) <= MOST_ROWS // 2
     names = [_row(span, per_machine) for span in spans]
     shown = list(dict.fromkeys(names))[:MOST_ROWS]
@@ -140,7 +140,7 @@ def _utc(moment: datetime) -> str:
 
 
 def days(desk: Desk, job: str) -> Panel:
-    found = desk.ask(trend.by_day, desk.of_job(job), "category")
+    found = desk.ask_of(job, trend.by_day, desk.of_job(job), "category")
     when = sorted({row["day"] for row in found})
     names = sorted({row["category"] for row in found})
     amounts = {(row["day"], row["category"]): row["cost"] for row in found}
@@ -169,15 +169,15 @@ def machines(desk: Desk, job: str) -> Panel:
         Column("cost", f"Cost {desk.currency}", "money"),
     ]
     note = "The line without a machine is money that was not shared on one: by tag, by cluster, by spend."
-    return Panel("machines", "Machines", columns, desk.ask(jobs.machines, desk.of_job(job)), 7, note=note)
+    return Panel("machines", "Machines", columns, desk.ask_of(job, jobs.machines, desk.of_job(job)), 7, note=note)
 
 
 def versions(desk: Desk, job: str) -> Panel:
     """What the job cost in each version of the month, the newest first."""
     month = desk.book.month
-    known = [book for book in desk.shelf.store.catalog.books() if book.month == month][-MOST_VERSIONS:]
+    known = [book for book in desk.published.books if book.month == month][-MOST_VERSIONS:]
     question = replace(desk.of_job(job), days=None)
-    found = [(book, desk.ask(trend.by_kind, question, books=[book])["total"]) for book in known]
+    found = [(book, desk.ask_of(job, trend.by_kind, question, books=[book])["total"]) for book in known]
     before = [None, *(amount for _, amount in found[:-1])]
     rows = [
         {

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from trainfare.errors import TrainfareError
-from trainfare.report import cost, jobs, keys
+from trainfare.report import chargeback, cost, jobs, keys
 from trainfare.report.jobs import SORTS, Listing
 from trainfare.report.opened import Opened
 from trainfare.report.slice import NONE
@@ -91,11 +92,10 @@ def listing(desk: Desk) -> Panel:
     return Panel("listing", "Jobs", columns, found.rows, foot=foot, empty=empty)
 
 
-def everything(desk: Desk) -> Panel:
-    """All the jobs that were asked for, for export: as many as there are, up to a bound that is told."""
-    whole = replace(_asked(desk), limit=jobs.MOST, offset=0)
-    columns = [Column("job", "Job"), *(Column(name, *COLUMNS[name]) for name in COLUMNS)]
-    return Panel("everything", "Jobs", columns, desk.ask(jobs.jobs, desk.question, whole).rows)
+def export(desk: Desk, path: Path) -> None:
+    """Write all jobs that are asked for to a file, as CSV or Parquet by its ending: what the API's columns are, with all digits."""
+    with desk.shelf.opened(desk.viewer, desk.books) as opened:
+        chargeback.copy(opened.engine, jobs.every(opened, desk.question, _asked(desk)), path)
 
 
 def groups(desk: Desk) -> Panel:
@@ -203,7 +203,6 @@ def _turn(desk: Desk) -> dict[str, Any]:
 
 PANELS: dict[str, Callable[[Desk], Panel]] = {
     "listing": listing,
-    "everything": everything,
     "groups": groups,
     "compare": compare,
 }

@@ -6,13 +6,12 @@ from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
 
-from trainfare import pipeline
-from trainfare.report import job as jobs
+from trainfare import reopened
 from trainfare.report.explain import Explanation
 from trainfare.report.line import LinePayers
 from trainfare.report.render import exact, money
 from trainfare.tables import NOT_INFRASTRUCTURE
-from trainfare.web.api.lineage import Opening
+from trainfare.web.api.lineage import explain
 from trainfare.web.pages import dollar, river
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Check, Column, Figure, Panel, Sheet
@@ -23,12 +22,12 @@ SHOWN = 150
 BY_SPEND = "shared by spend"
 
 
-def of_job(desk: Desk, opening: Opening, job: str) -> Sheet:
+def of_job(desk: Desk, job: str) -> Sheet:
     """A job's money: rules, pots with the arithmetic, and bill lines; with `rule` only what came by that rule."""
-    if desk.ask(jobs.facts, job, books=[desk.book]) is None:
+    found = explain(desk.shelf, desk.viewer, desk.book, job, desk.question.basis, desk.currency)
+    if found is None:
         do = f"Find it among the jobs, or choose another time than {desk.window}."
         raise NotThereError(f"job {job}", f"there is no such job in the book of {desk.book.month}", do)
-    found = opening.ask((desk.book.id, job, desk.question.basis, desk.currency), lambda: _explain(desk, job))
     rule = desk.asked.one("rule")
     left_out = NOT_INFRASTRUCTURE if desk.question.scope == "infra" else ()
     pots = [pot for pot in found.pots if rule in ("", pot["rule"]) and pot["category"] not in left_out]
@@ -46,11 +45,6 @@ def of_job(desk: Desk, opening: Opening, job: str) -> Sheet:
     crumbs = [("Where from?", desk.link("/dollar", rule=None)), (job, desk.job(job))]
     panels = [_flow(desk, job, pots, lines), _pots(desk, pots), _lines(desk, lines)]
     return Sheet(dollar.TITLE, panels, figures, crumbs, checks=checks, extra={"data": {"job": job}})
-
-
-def _explain(desk: Desk, job: str) -> Explanation:
-    with pipeline.fresh_engine() as engine:
-        return pipeline.explain(desk.shelf.store, desk.book, engine, job, desk.question.basis, desk.currency)
 
 
 def _same(found: Explanation) -> bool:
@@ -127,15 +121,11 @@ def _to_line(desk: Desk, row: Mapping[str, Any]) -> str | None:
     return desk.link("/dollar/line", delivery=row["delivery"], line=row["line"], rule=None)
 
 
-def of_line(desk: Desk, opening: Opening, delivery: int, line: int) -> Sheet:
+def of_line(desk: Desk, delivery: int, line: int) -> Sheet:
     """A bill line with everyone who pays a part of it. Only for those who see everything: it names everybody."""
     require_all(desk.viewer)
-
-    def find() -> LinePayers | None:
-        with pipeline.fresh_engine() as engine:
-            return pipeline.payers_of_line(desk.shelf.store, desk.book, engine, delivery, line)
-
-    found = opening.ask((desk.book.id, delivery, line), find)
+    with desk.shelf.account(desk.book) as (engine, alias):
+        found = reopened.payers_of_kept_line(engine, alias, delivery, line)
     if found is None:
         do = "Open a job, and choose one of its bill lines."
         raise NotThereError("line", f"{desk.book.month} has no line {line} of delivery {delivery}", do)

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from trainfare.errors import TrainfareError
-from trainfare.web.pages.window import Window, parse
+from trainfare.report.window import Window, between, parse
 
 NOW = datetime(2026, 11, 16, 14, 30, tzinfo=UTC)
 
@@ -29,7 +29,9 @@ NOW = datetime(2026, 11, 16, 14, 30, tzinfo=UTC)
     ],
 )
 def test_a_time_range_is_whole_days(start: str, end: str, first: str, after: str):
-    assert parse(start, end, NOW) == Window(date.fromisoformat(first), date.fromisoformat(after))
+    whole = Window(date.fromisoformat(first), date.fromisoformat(after))
+    assert between(start, end, NOW) == whole
+    assert parse(f"{start},{end}", NOW) == whole
 
 
 @pytest.mark.parametrize(
@@ -38,10 +40,12 @@ def test_a_time_range_is_whole_days(start: str, end: str, first: str, after: str
 )
 def test_what_is_no_time_is_refused(start: str, end: str):
     with pytest.raises(TrainfareError):
-        parse(start, end, NOW)
+        between(start, end, NOW)
+    with pytest.raises(TrainfareError):
+        parse(f"{start},{end}", NOW)
 
 
 def test_the_period_before_is_as_long():
-    assert parse("2026-10", "2026-10", NOW).before() == parse("2026-09", "2026-09", NOW)
-    assert parse("now-3M/M", "now-1M/M", NOW).before() == Window(date(2026, 5, 1), date(2026, 8, 1))
+    assert between("2026-10", "2026-10", NOW).before() == between("2026-09", "2026-09", NOW)
+    assert between("now-3M/M", "now-1M/M", NOW).before() == Window(date(2026, 5, 1), date(2026, 8, 1))
     assert Window(date(2026, 10, 5), date(2026, 10, 12)).before() == Window(date(2026, 9, 28), date(2026, 10, 5))

@@ -1,0 +1,74 @@
+"""A published book opened again: its account run from the same deliveries and settings, or kept in a file, down to bill lines."""
+
+import hashlib
+import secrets
+from decimal import Decimal
+from pathlib import Path
+
+from trainfare import pipeline
+from trainfare.attribute import lineage
+from trainfare.engine.duckdb import DuckDB
+from trainfare.report import focus
+from trainfare.report.explain import Explanation, explanation, require_job, stored
+from trainfare.report.line import LinePayers, payers
+from trainfare.report.opened import open_books
+from trainfare.sources.raw import parquet_rows
+from trainfare.store import Book, Store
+
+
+def explain(
+    store: Store, book_: Book, engine: DuckDB, job_id: str, basis: str, currency: str | None, usual: str | None = None
+) -> Explanation:
+    """Open one job's money in a published book: the same account run again from the same deliveries and settings."""
+    opened = open_books(engine, [store.files(book_)])
+    chosen = opened.currency(currency, usual)
+    require_job(engine, job_id, chosen)
+    booked = stored(engine, job_id, basis, chosen)
+    pipeline.reopen(store, book_, engine)
+    lineage.open_job(engine, job_id)
+    return explanation(engine, job_id, basis, chosen, booked)
+
+
+def keep_account(store: Store, book_: Book, path: Path) -> None:
+    """Write the account of a published book to a file, whole or not at all: it explains jobs and lines without being run again."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
+    try:
+        with pipeline.fresh_engine() as engine:
+            pipeline.reopen(store, book_, engine)
+            lineage.keep(engine, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def account_name(book_: Book) -> str:
+    """What tells the kept account of a book from any other: the version, what it was made from, and how it is kept."""
+    made_from = (book_.inputs_sha256, pipeline.ACCOUNT_VERSION, *lineage.KEPT.values())
+    return f"{book_.month}-v{book_.version}-{hashlib.sha256('|'.join(made_from).encode()).hexdigest()[:16]}"
+
+
+def explain_kept(engine: DuckDB, alias: str, job_id: str, basis: str, currency: str, booked: Decimal) -> Explanation:
+    """What `explain` says, from a kept account that is attached under this name; `booked` is what the book says."""
+    lineage.open_kept_job(engine, alias, job_id)
+    return explanation(engine, job_id, basis, currency, booked)
+
+
+def payers_of_kept_line(engine: DuckDB, alias: str, delivery: int, line: int) -> LinePayers | None:
+    """Everyone who pays a part of a bill line, from a kept account; None if the month has no such line."""
+    lineage.open_kept_line(engine, alias, delivery, line)
+    return payers(engine, delivery, line)
+
+
+def focus_rows(store: Store, book_: Book, engine: DuckDB) -> str:
+    """A SELECT of a published book as FOCUS rows: every bill line split among its payers."""
+    delivered, taken_back = pipeline.reopen(store, book_, engine)
+    lineage.open_everything(engine)
+    selects = []
+    for file in (*delivered, *taken_back):
+        if file.kind == "bill":
+            origin, sign = parquet_rows(file.archive), -1 if file in taken_back else 1
+            selects.append(focus.select(origin, engine.columns(f"({origin})"), file.number, sign))
+    for (number,) in engine.rows("SELECT DISTINCT delivery FROM allocations WHERE origin <> 'bill' ORDER BY delivery"):
+        origin = focus.of_charges(number)
+        selects.append(focus.select(origin, engine.columns(f"({origin})"), number))
+    return " UNION ALL BY NAME ".join(selects)

@@ -1,0 +1,25 @@
+-- In: what payers pay per group, as a query; digest_set_hours, digest_jobs, digest_sets. Out: what cost gives, for the whole time of one book by labels alone: hours are added up once per set
+-- of labels, and rates are those of whole jobs.
+WITH cost AS ({{group_costs}}),
+hours AS (
+  SELECT sum(j.jobs) AS jobs, sum(j.wall) AS wall, sum(j.billed_wall) AS billed_wall, sum(j.gpu) AS gpu, sum(j.billed_gpu) AS billed_gpu,
+    bool_or(j.gpu_unknown) AS gpu_unknown{{hold_keys}}
+  FROM digest_set_hours j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"
+  WHERE j.currency = {{currency}} AND {{only_holds}}
+  GROUP BY ALL
+),
+spread AS (
+  SELECT quantile_disc(j.rate, [0.5, 0.95]) AS rates{{hold_keys}}
+  FROM (SELECT j.book, j."set", {{job_rate}} AS rate FROM digest_jobs j WHERE j.currency = {{currency}}) j
+  JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"
+  WHERE j.rate IS NOT NULL AND {{only_holds}}
+  GROUP BY ALL
+),
+joined AS (
+  SELECT CAST(c.cost AS DECIMAL(38,12)) AS cost, per_hour(CAST(c.cost AS DECIMAL(38,12)), {{priced}}) AS rate,
+    h.jobs, h.wall, h.billed_wall, h.gpu, h.billed_gpu, h.gpu_unknown{{either}}
+  FROM cost c FULL JOIN hours h ON {{same_group}}
+)
+SELECT c.*, r.rates[1] AS rate_median, r.rates[2] AS rate_p95
+FROM joined c LEFT JOIN spread r ON {{same_rate_group}}
+ORDER BY {{order}}

@@ -1,0 +1,16 @@
+-- In: digest_shares, digest_attempts, digest_ways, digest_payers, digest_machines. Out: money by day in the parts whose change is told apart: who pays, whether the attempt was lost, and the kind of
+-- GPU where it is for a machine that has any.
+WITH summed AS (
+  SELECT s."set", CASE WHEN s.job IS NULL THEN s.payer_key END AS payer_key, a.state IN ({{lost}}) AS lost, s.machine, s.way, s.day, {{sums}}
+  FROM digest_shares s LEFT JOIN digest_attempts a ON a.attempt_key = s.payer_key
+  GROUP BY ALL
+)
+SELECT s."set", coalesce(p.payer_kind, 'attempt') AS payer_kind, p.payer, coalesce(s.lost, false) AS lost, w.category,
+  CASE WHEN m.gpus > 0 AND w.category = 'compute' THEN coalesce(m.gpu_model, '(unknown)') END AS kind,
+  DATE '1970-01-01' + s.day AS day, w.currency, {{sums}}
+FROM summed s
+JOIN digest_ways w ON w.way = s.way
+LEFT JOIN digest_payers p ON p.payer_key = s.payer_key
+LEFT JOIN digest_machines m ON m.machine = s.machine
+GROUP BY ALL
+ORDER BY 7, 1

@@ -219,8 +219,9 @@ def _read(
         months = {*_months(engine), *ledgers.months_of(engine.reader, delivered)}
         ledgers.lay(engine.reader, config, delivered, sorted(months), as_of, LAID)
         kinds = facts.add_charges(engine, kinds, f"SELECT * FROM {LAID}")
-    by_the_clock = config.estimate or ledgers.are_there(delivered)
-    return Read(_months(engine), kinds, as_of, by_the_clock).with_estimated(engine, config, delivered)
+    # Where no figure goes by the hour no book remembers it: the same files give the same bytes.
+    kept = as_of.isoformat() if config.estimate or ledgers.are_there(delivered) else None
+    return Read(_months(engine), kinds, as_of, kept).with_estimated(engine, config, delivered)
 
 
 def _months(engine: Engine) -> list[Month]:
@@ -229,19 +230,12 @@ def _months(engine: Engine) -> list[Month]:
 
 @dataclass(frozen=True)
 class Read:
-    """The charges that were read: their months, what tells their kinds apart, up to when they are laid and estimated, and whether
-    anything of them is.
-    """
+    """The charges that were read: their months, kinds, up to when they are laid and estimated, and what of that a book keeps."""
 
     months: list[Month]
     kinds: Kinds
     as_of: datetime
-    by_the_clock: bool
-
-    @property
-    def kept_as_of(self) -> str | None:
-        """What a book remembers of the moment: nothing where no figure depends on it, so that the same files give the same bytes."""
-        return self.as_of.isoformat() if self.by_the_clock else None
+    kept_as_of: str | None
 
     def with_estimated(self, engine: Engine, config: Config, delivered: Sequence[Delivered]) -> "Read":
         """With the months of jobs after the last bill, where these are to be estimated."""
@@ -357,11 +351,10 @@ def _fingerprint(engine: Engine, config: Config, month: Month, relevant: Sequenc
             min(inputs.read.as_of, month.end).isoformat(),
             *sorted(f.sha256 for f in inputs.delivered if f.kind == "bill"),
         ]
-    return hashlib.sha256(
-        b"|".join([ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)])
-    ).hexdigest()
+    parts = [ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)]
+    return hashlib.sha256(b"|".join(parts)).hexdigest()
 
 
 def _no_charges(month: Month | None, months: list[Month]) -> TrainfareError:
-    told = f"The bills have {', '.join(map(str, months))}." if months else "Add a bill that has charges."
-    return IncompleteError("bill", f"there are no charges of {month}" if month else "there are no charges in it", told)
+    do = f"The bills have {', '.join(map(str, months))}." if months else "Add a bill that has charges."
+    return IncompleteError("bill", f"there are no charges of {month}" if month else "there are no charges in it", do)

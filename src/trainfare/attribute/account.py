@@ -7,7 +7,7 @@ from trainfare.attribute import rules
 from trainfare.attribute.weighing import IDLE, PACKAGE, Weighing, weigh_all
 from trainfare.config import Config, Rule
 from trainfare.engine.protocol import Engine
-from trainfare.engine.sql import parquet, quoted, step_text
+from trainfare.engine.sql import no_rows_of, parquet, quoted, step_text
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.tables import BASES
@@ -42,6 +42,8 @@ def keep(engine: Engine, month: Month, path: Path) -> None:
     """Write the shares to `path` and audit what was written: they add up to the charges or nothing comes of it."""
     engine.write_parquet("SELECT * FROM kept_shares", path)
     engine.view("kept_shares", f"SELECT * FROM {parquet(path)}")
+    sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
+    engine.table("shared_by_way", f"SELECT way, {sums} FROM kept_shares GROUP BY way")
     require_balance(engine, month)
 
 
@@ -52,7 +54,7 @@ def _share(engine: Engine) -> None:
     """
     numbers = [number for (number,) in engine.rows("SELECT number FROM categories ORDER BY number")]
     columns = [f"{basis}_{number}" for number in numbers for basis in BASES]
-    sums = [f"sum(c.{basis}) FILTER (k.category = {n}) AS {basis}_{n}" for n in numbers for basis in BASES]
+    sums = [f"sum(t.{basis}) FILTER (t.category = {n}) AS {basis}_{n}" for n in numbers for basis in BASES]
     listed = ", ".join(columns)
     engine.step(PACKAGE, "pots", "pots", {"sums": ", ".join(sums), "columns": listed})
     part, width = _division(engine, columns)
@@ -190,11 +192,19 @@ def _settle(engine: Engine, config: Config) -> None:
         f"WHEN p.among = {quoted(f'tag:{key}')} THEN {scope.of_placement(f'tag:{key}')} = p.scope"
         for key in sorted({r.among.removeprefix("tag:") for r in config.rule if r.among.startswith("tag:")})
     )
-    for step in ("special_payers", "payers", "named_parts", "spend_pots"):
+    for step in ("special_payers", "payers", "spend_pots"):
         engine.step(PACKAGE, step, step, CODES)
-    given = CODES | {"tags": tags, "scale": str(_spend_scale(engine))}
-    for step in ("spend_weights", "spend_parts"):
-        engine.step(PACKAGE, step, step, given)
+    engine.drop("named_parts")
+    if engine.row("SELECT count(*) FROM spend_pots")[0]:
+        engine.step(PACKAGE, "named_parts", "named_parts", CODES)
+        given = CODES | {"tags": tags, "scale": str(_spend_scale(engine))}
+        for step in ("spend_weights", "spend_parts"):
+            engine.step(PACKAGE, step, step, given)
+    else:
+        # Read once, when the shares are written, so they need not be kept.
+        engine.view("named_parts", step_text(PACKAGE, "named_parts", CODES))
+        for step in ("spend_weights", "spend_parts"):
+            engine.table(step, no_rows_of(PACKAGE, step, CODES | {"tags": "", "scale": "1"}))
     engine.step(PACKAGE, "ways", "ways")
     engine.view("kept_shares", step_text(PACKAGE, "shares"))
     engine.view("shares", keyed.shares("kept_shares", "ways", "payers", "attempts", "machines"))

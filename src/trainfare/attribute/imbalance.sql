@@ -1,13 +1,11 @@
--- In: charge_kinds, kept_shares, ways. Out: rows that must not exist: a source and currency whose shares do not add up to its charges, digit for digit.
+-- In: charge_kinds, shared_by_way, ways. Out: rows that must not exist: a source and currency whose shares do not add up to its charges, digit for digit.
 WITH charged AS (
   SELECT source, currency, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list, sum(contracted) AS contracted
   FROM charge_kinds WHERE month = {{month}} GROUP BY source, currency
 ),
 shared AS (
   SELECT w.source, w.currency, sum(s.effective) AS effective, sum(s.billed) AS billed, sum(s.list) AS list, sum(s.contracted) AS contracted
-  FROM (
-    SELECT way, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list, sum(contracted) AS contracted FROM kept_shares GROUP BY way
-  ) s
+  FROM shared_by_way s
   LEFT JOIN ways w ON w.way = s.way
   GROUP BY w.source, w.currency
 )

@@ -54,6 +54,12 @@ CAPACITIES = {
 MEASURED = {"bytes_sent": "bytes_sent", "requests": "storage_requests"}
 """Ways to weigh by what was measured, and the measure; a pot of which nothing was measured is weighed by what was held."""
 
+ADDED_UP = {
+    "sum": "sum",
+    "together": "GROUP BY c.target, p.period, CAST(c.attempt_key AS BIGINT) * 65536 + c.hour // 24",
+}
+"""How `held` adds up cells."""
+
 OF_THE_MONTH = {
     "weights": "target INTEGER, period BIGINT, piece BIGINT, weight BIGINT",
     "slots": "target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT",
@@ -194,13 +200,24 @@ def _hold_machines(engine: Engine, weighing: Weighing, given: dict[str, str]) ->
     engine.step(PACKAGE, "uneven_slots", "uneven_slots")
     is_uneven = "EXISTS (SELECT 1 FROM uneven_slots u WHERE u.target = c.target AND u.period = p.period)"
     if not engine.row("SELECT count(*) FROM uneven_slots")[0]:
-        engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""})
+        engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""} | _adding(engine))
         return
-    engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": f"AND NOT {is_uneven}"})
+    engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": f"AND NOT {is_uneven}"} | ADDED_UP)
     engine.step(PACKAGE, "uneven_cells", "cut_cells", given)
-    engine.step(PACKAGE, "held", "cut_held", {"cells": "cut_cells", "only": f"AND {is_uneven}"})
+    engine.step(PACKAGE, "held", "cut_held", {"cells": "cut_cells", "only": f"AND {is_uneven}"} | ADDED_UP)
     engine.add("held", "SELECT * FROM cut_held")
     engine.drop("cut_held")
+
+
+def _adding(engine: Engine) -> dict[str, str]:
+    """How what an attempt weighs in a pot comes from cells: as it is where no two of them meet, which saves adding up millions of single
+    rows. So it is where pots are within an hour and an attempt held a machine once.
+    """
+    (cells, pots) = engine.row("SELECT count(*), count(DISTINCT period) FROM period_cells")
+    (holds, holders) = engine.row(
+        "SELECT count(*), count(DISTINCT CAST(target AS BIGINT) * 4294967296 + attempt_key) FROM holds"
+    )
+    return {"sum": "", "together": ""} if (cells, holds) == (pots, holders) else ADDED_UP
 
 
 def _hold_scopes(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
@@ -223,7 +240,7 @@ def _hold_scopes(engine: Engine, weighing: Weighing, given: dict[str, str]) -> N
     if weighing.among == "cluster":
         engine.step(PACKAGE, "cluster_capacities", "capacities", given | {"capacity": CAPACITIES[weighing.by]})
     engine.step(PACKAGE, "even_cells", "cells")
-    engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""})
+    engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""} | ADDED_UP)
 
 
 def _share_by_the_month_where_nothing_was_held(engine: Engine, weighing: Weighing, month: Month) -> None:

@@ -20,6 +20,11 @@ def _file(package: str, name: str) -> str:
     return resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
 
 
+def no_rows_of(package: str, name: str, fragments: Mapping[str, str] | None = None) -> str:
+    """A SELECT with the columns of a step and none of its rows, for a month in which nothing calls for it."""
+    return f"SELECT * FROM (\n{step_text(package, name, fragments)}\n) LIMIT 0"
+
+
 def parquet(*paths: Path) -> str:
     """Parquet as a FROM item: exactly these files or folders of files, and only the columns they hold."""
     listed = ", ".join(quoted(glob.escape(str(path)) + ("/*.parquet" if path.is_dir() else "")) for path in paths)

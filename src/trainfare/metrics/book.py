@@ -126,7 +126,7 @@ def _coverage(engine: Engine) -> str:
 def totals(engine: Engine) -> list[tuple[str, str, str, Decimal, Decimal]]:
     """Both sides of the account, added up independently: source, currency, basis, what was charged and what was shared."""
     sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
-    shared = "(SELECT w.source, w.currency, s.* FROM kept_shares s JOIN ways w ON w.way = s.way)"
+    shared = "(SELECT w.source, w.currency, s.* FROM shared_by_way s JOIN ways w ON w.way = s.way)"
     sides = [
         {
             (record["source"], record["currency"]): record

@@ -1,5 +1,5 @@
--- In: kept_shares, ways, used, attempts. Out: the network cost of attempts cut by where their bytes went: the bytes of the day, or of all days where none were measured on that one. The pair with most bytes gets it all and hands on the
--- whole parts of the others. Without any measured bytes both regions are null.
+-- In: kept_shares, ways, used, attempts. Out: the network cost of attempts that were measured to send anything, cut by where their bytes went: the bytes of the day, or of all days where none were measured on that one. The pair with most bytes gets it all and hands on the
+-- whole parts of the others. Attempts of which no bytes were measured have no rows.
 WITH sent AS (
   SELECT attempt_key, day, from_region, to_region, CAST(sum(micros) // 1000000 AS BIGINT) AS bytes
   FROM used WHERE measure = 'bytes_sent' AND coalesce(from_region <> to_region, true)
@@ -19,7 +19,7 @@ paid AS (
   SELECT s.payer_key AS attempt_key, s.day, w.currency, CAST(sum(s.effective) AS DECIMAL(38,12)) AS effective, CAST(sum(s.billed) AS DECIMAL(38,12)) AS billed,
     CAST(sum(s.list) AS DECIMAL(38,12)) AS list, CAST(sum(s.contracted) AS DECIMAL(38,12)) AS contracted
   FROM kept_shares s JOIN ways w ON w.way = s.way
-  WHERE w.category = 'network' AND s.payer_key IN (SELECT attempt_key FROM attempts)
+  WHERE w.category = 'network' AND s.payer_key IN (SELECT attempt_key FROM sent WHERE bytes > 0)
   GROUP BY s.payer_key, s.day, w.currency
 ),
 dated AS (
@@ -40,8 +40,7 @@ handed AS (
 cut AS (
   SELECT p.attempt_key, p.day, p.currency, r.from_region, r.to_region, p.effective, p.billed, p.list, p.contracted
   FROM dated p
-  LEFT JOIN ranked r ON r.attempt_key = p.attempt_key AND coalesce(r.day, -1) = coalesce(p.sent_day, -1) AND r.place = 1
-  WHERE coalesce(r.routes, 1) = 1
+  JOIN ranked r ON r.attempt_key = p.attempt_key AND coalesce(r.day, -1) = coalesce(p.sent_day, -1) AND r.routes = 1
   UNION ALL
   SELECT attempt_key, day, currency, from_region, to_region,
     as_money(CASE WHEN is_heaviest THEN effective - sum(effective_part) OVER pot ELSE effective_part END),

@@ -192,8 +192,8 @@ def _summed(failure: Failure, repairs: str) -> str:
 
 def _find_repeated_days(engine: Engine, given: dict[str, str]) -> None:
     """Make `repeated_days`. Lines are read again only if several files have charges of the month."""
-    files = f"SELECT count(DISTINCT delivery) FROM charges WHERE billing_month(billing_start, billing_end) = {given['month']}"
-    if engine.row(files)[0] > 1:
+    first, last = engine.row("SELECT min(first_delivery), max(last_delivery) FROM routed_kinds")
+    if first != last:
         engine.step(PACKAGE, "exported_days", "exported_days", given)
     else:
         engine.values("exported_days", "source VARCHAR", [])

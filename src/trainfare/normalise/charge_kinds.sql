@@ -22,6 +22,8 @@ SELECT *,
 FROM (
   SELECT {{dimensions}},
     count(*) AS lines,
+    min(delivery) AS first_delivery,
+    max(delivery) AS last_delivery,
     min(period_start) AS first_start,
     max(period_end) AS last_end,
     min(epoch_second(period_end) - epoch_second(period_start)) AS shortest,

@@ -7,13 +7,14 @@ together AS (
   SELECT attempt_key, CAST(sum(bytes) AS BIGINT) AS bytes FROM sent GROUP BY attempt_key
 ),
 network AS (
-  SELECT job_id, attempt, currency, sum(effective) AS effective
-  FROM shares WHERE category = 'network' AND job_id IS NOT NULL GROUP BY job_id, attempt, currency
+  SELECT s.payer_key AS attempt_key, w.currency, sum(s.effective) AS effective
+  FROM kept_shares s JOIN ways w ON w.way = s.way
+  WHERE w.category = 'network' AND s.payer_key IN (SELECT attempt_key FROM together) GROUP BY s.payer_key, w.currency
 )
-SELECT 'from ' || s.from_region || ' to ' || s.to_region || ': ' || count(DISTINCT n.job_id) || ' jobs' AS evidence,
+SELECT 'from ' || s.from_region || ' to ' || s.to_region || ': ' || count(DISTINCT a.job_id) || ' jobs' AS evidence,
   sum(as_money(whole_part(in_units(n.effective), s.bytes, t.bytes))) AS at_stake, n.currency
 FROM network n
-JOIN attempts a ON a.job_id = n.job_id AND a.attempt = n.attempt
+JOIN attempts a ON a.attempt_key = n.attempt_key
 JOIN sent s ON s.attempt_key = a.attempt_key AND s.from_region <> s.to_region
 JOIN together t ON t.attempt_key = a.attempt_key
 GROUP BY s.from_region, s.to_region, n.currency

@@ -15,10 +15,14 @@ Example: two thirds of the bytes went from eu to us, one third to ap.
     a  eu -> us  4.00 / 4 = 1.00 USD per hour
 """
 
+from decimal import Decimal
+
 from trainfare.report.measures.figure import Asked, Figure, billed_hours
 
 CODE, NAME = "M7", "egress cost per training hour"
-PAIR = "coalesce(from_region || ' -> ' || coalesce(to_region, '?'), 'not measured')"
+PAIR = "from_region || ' -> ' || coalesce(to_region, '?')"
+NOT_MEASURED = "not measured"
+NETWORK = "payer_kind = 'attempt' AND category = 'network'"
 
 
 def figures(asked: Asked) -> list[Figure]:
@@ -26,7 +30,12 @@ def figures(asked: Asked) -> list[Figure]:
     rows = asked.rows()
     where = f"currency = '{asked.currency}'"
     found = []
-    for key, pairs in asked.sums("egress", asked.question.basis, where, PAIR).items():
+    basis = asked.question.basis
+    by_pair = asked.sums("egress", basis, f"{where} AND from_region IS NOT NULL", PAIR)
+    for key, paid in asked.sums("shares", basis, f"{where} AND {NETWORK}").items():
+        pairs = by_pair.get(key, {})
+        if rest := paid[""] - sum(pairs.values(), Decimal(0)):
+            pairs = pairs | {NOT_MEASURED: rest}
         below = billed_hours(rows.get(key))
         why = "" if below else "the bill covers no hour of it"
         found += [Figure(CODE, asked.group(key), pair, top, below, unit, why) for pair, top in pairs.items()]

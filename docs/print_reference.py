@@ -67,7 +67,15 @@ SETTINGS = {
         "Whether hours that no bill speaks of yet are estimated, from the last known rate, the contract or a price list. "
         "What is estimated is marked, and goes when the bill comes."
     ),
+    "convert": "Into which currency charges of other currencies are converted, below `[convert]`. See below.",
     "check": "How much is too much for `trainfare check`. See below.",
+}
+CONVERT_SETTINGS = {
+    "to": (
+        "The currency everything is converted to, by the rate tables among the sources. Without it nothing is converted, and "
+        "currencies stay apart."
+    ),
+    "days": "How many days a rate counts for where later days have none, such as weekends. Monthly tables need `31`. Without it: 7.",
 }
 SERVE_SETTINGS = {
     "sign_in": (
@@ -187,7 +195,7 @@ EXIT_CODES = {
 STAGES = {
     "sources/schedulers": (("sacct", "read"), ("sacct_json", "read"), ("slurm_runs", "place")),
     "ledgers": (("laying", "lay"),),
-    "normalise": (("facts", "charges"), ("facts", "held"), ("estimating", "run")),
+    "normalise": (("conversion", "prepare"), ("facts", "charges"), ("facts", "held"), ("estimating", "run")),
     "attribute": (
         ("account", "route"),
         ("weighing", "weigh_all"),
@@ -395,6 +403,9 @@ def settings_page() -> str:
         "## `[check]`",
         "Numbers are percent, of the cost of training unless told otherwise: of all that is not `__outside__`.",
         _settings_of(config.Check, CHECK_SETTINGS),
+        "## `[convert]`",
+        "How rates are found and amounts rounded: [convert currencies](../howto/currencies.md).",
+        _settings_of(config.Convert, CONVERT_SETTINGS),
         "## `[serve]`: who is let in by `trainfare serve`",
         _settings_of(config.Serve, SERVE_SETTINGS),
         "## Environment",

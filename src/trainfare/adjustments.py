@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
-from trainfare.config import Config
+from trainfare.config import Config, recalled
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.ledgers import delivered as ledgers
 from trainfare.period import Month
@@ -58,6 +59,26 @@ class Adjustment:
             for files, sign in ((self.added, "added"), (self.removed, "removed"))
             for file in files
         ] + [f"{one.sign}|{self.month}|{one.digest}" for one in self.laid]
+
+
+@dataclass(frozen=True)
+class BookedRates:
+    """By closed month the currency its book was converted to, and the files that have the rates: of which month, of which book."""
+
+    currencies: Mapping[Month, str | None]
+    files: tuple[tuple[Month, Month, Path], ...]
+
+
+NOTHING_BOOKED = BookedRates({}, ())
+
+
+def booked_rates(engine: DuckDB, store: Store, late: Sequence[Adjustment]) -> BookedRates:
+    """What the months of these adjustments were converted to and by. Their closed books have it, and closed books that adjust them."""
+    closed = _closed(store) if late else {}
+    currencies = {one.month: _settings(engine, store, closed[one.month])[0].convert.to for one in late}
+    files = {book.month: store.files(book).files.get("conversions") for book in closed.values()}
+    kept = [(month, of, path) for month in currencies for of, path in sorted(files.items()) if path and of >= month]
+    return BookedRates(currencies, tuple(kept))
 
 
 def find(
@@ -148,8 +169,13 @@ def _laid_differently(
 
 def book_as_of(engine: DuckDB, store: Store, book: Book) -> datetime:
     """The moment up to which a published book was laid and estimated."""
-    settings = engine.records(f"SELECT * FROM {parquet(store.files(book).files['settings'])}")[0]
-    return datetime.fromisoformat(settings.get("as_of") or "2199-12-31T00:00:00+00:00")
+    return _settings(engine, store, book)[1]
+
+
+def _settings(engine: DuckDB, store: Store, book: Book) -> tuple[Config, datetime]:
+    """The settings a published book was made with, and the moment up to which it was laid and estimated."""
+    kept = engine.records(f"SELECT * FROM {parquet(store.files(book).files['settings'])}")[0]
+    return recalled(kept["settings"]), datetime.fromisoformat(kept.get("as_of") or "2199-12-31T00:00:00+00:00")
 
 
 def _booked(month: Month, closed: Mapping[Month, Book]) -> tuple[Month, tuple[int, ...], Book]:

@@ -5,13 +5,14 @@ import os
 import re
 import tomllib
 import zoneinfo
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import msgspec
 
 from trainfare.errors import Faults, TrainfareError
-from trainfare.sections import Check, Serve, check_serve
+from trainfare.sections import Check, Convert, Serve, check_convert, check_serve
 from trainfare.tables import CATEGORIES, LABELS
 
 FILE_NAME = "trainfare.toml"
@@ -19,15 +20,8 @@ FROM_ENVIRONMENT = ("currency", "catalog")
 """Settings that TRAINFARE_CURRENCY and TRAINFARE_CATALOG overrule."""
 AMONG = ("machine", "cluster", "account", "region", "job", "all")
 BY = (
-    "gpu_seconds",
-    "cpu_seconds",
-    "memory",
-    "dominant",
-    "bytes_sent",
-    "requests",
-    "wall_seconds",
-    "spend",
-    "evenly",
+    *("gpu_seconds", "cpu_seconds", "memory", "dominant", "bytes_sent", "requests"),
+    *("wall_seconds", "spend", "evenly"),
 )
 IDLE = ("keep", "spread", "owner")
 TO = ("__idle__", "__unallocated__", "__outside__")
@@ -91,6 +85,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rule: tuple[Rule, ...] = ()
     default_rules: bool = True
     estimate: bool = False
+    convert: Convert = Convert()
     check: Check = Check()
     serve: Serve = Serve()
     where: str = FILE_NAME
@@ -112,7 +107,7 @@ def recalled(text: str) -> Config:
     return msgspec.convert(msgspec.json.decode(text), Config)
 
 
-_KEPT = ("currency", "labels", "rule", "default_rules", "estimate")
+_KEPT = ("currency", "labels", "rule", "default_rules", "estimate", "convert")
 
 
 def load(path: Path) -> Config:
@@ -166,17 +161,17 @@ def is_zone(name: str) -> bool:
 
 def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
     """Tell everything that is wrong: of each part first whether it has the right shape, then what it says."""
-    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check", "serve")}
+    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check", *_SECTIONS)}
     sound = _sound(top, Config, where, faults)
     _check_top(msgspec.convert(sound, Config), where, faults)
     _check_limits(raw.get("check", {}), f"{where} [check]", faults)
-    serve, place = raw.get("serve", {}), f"{where} [serve]"
-    if not isinstance(serve, dict):
-        faults.add(
-            f"{where} serve", f"{_shown_type(serve)} where a table belongs", "Write [serve] and its settings below."
-        )
-    elif _sound(serve, Serve, place, faults) == serve:
-        check_serve(msgspec.convert(serve, Serve), place, faults)
+    for name, (shape, check) in _SECTIONS.items():
+        section, place = raw.get(name, {}), f"{where} [{name}]"
+        if not isinstance(section, dict):
+            do = f"Write [{name}] and its settings below."
+            faults.add(f"{where} {name}", f"{_shown_type(section)} where a table belongs", do)
+        elif _sound(section, shape, place, faults) == section:
+            check(msgspec.convert(section, shape), place, faults)
     for number, entry in _entries(raw, "source", where, faults):
         place = f"{where} [[source]] #{number}"
         if _sound(entry, Source, place, faults) == entry and "path" in entry:
@@ -184,10 +179,10 @@ def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
     names: set[str] = set()
     for number, entry in _entries(raw, "rule", where, faults):
         place = f"{where} [[rule]] #{number}"
-        if (name := entry.get("name")) and isinstance(name, str):
-            if name in names:
-                faults.add(f"{place} name", f"'{name}' is the name of another rule", "Give each rule its own name.")
-            names.add(name)
+        if (named := entry.get("name")) and isinstance(named, str):
+            if named in names:
+                faults.add(f"{place} name", f"'{named}' is the name of another rule", "Give each rule its own name.")
+            names.add(named)
         if _sound(entry, Rule, place, faults) == entry and "name" in entry:
             _check_rule(msgspec.convert(entry, Rule), place, faults)
 
@@ -235,6 +230,10 @@ def _check_type(value: object, type_: Any, place: str, name: str, faults: Faults
 
 
 _NOT_SET = ("where", "folder")
+_SECTIONS: dict[str, tuple[type[msgspec.Struct], Callable[[Any, str, Faults], None]]] = {
+    "convert": (Convert, check_convert),
+    "serve": (Serve, check_serve),
+}
 _EXAMPLES = {
     "path": 'Name a file, or a pattern, as in path = "bills/*.csv".',
     "name": 'Give it one, as in name = "shared storage".',
@@ -245,6 +244,7 @@ _EXAMPLES = {
     "default_rules": "Write default_rules = true or false.",
     "estimate": "Write estimate = true or false.",
     "currency": 'Write currency = "USD".',
+    "days": "Write days = 7.",
 }
 _TYPES = {
     "str": "text",

@@ -1,6 +1,6 @@
 """The columns of ledger files: what is on no bill, each with its unit and meaning."""
 
-from trainfare.tables import MONEY, TEXT, TIME, Column, Table
+from trainfare.tables import MONEY, RATE, TEXT, TIME, Column, Table
 
 NAMED = ("job_id", "project", "team", "cost_center", "owner", "experiment", "model_version")
 """What a row of a ledger may name as the one it is for."""
@@ -116,4 +116,17 @@ INVOICES = Table(
     ),
 )
 
-LEDGERS = (HARDWARE, TARIFFS, POWER, LICENCES, LABOUR, INVOICES)
+RATES = Table(
+    "rates",
+    "What one of a currency is worth in another, day by day.",
+    (
+        Column("day", TIME, "the day the rate is of"),
+        Column("from_currency", TEXT, "one of this currency ..."),
+        Column("to_currency", TEXT, "... is worth `rate` of this one"),
+        Column("rate", RATE, "how many"),
+        Column("source", TEXT, "where the rate was read"),
+        _LINE,
+    ),
+)
+
+LEDGERS = (HARDWARE, TARIFFS, POWER, LICENCES, LABOUR, INVOICES, RATES)

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from trainfare import adjustments
-from trainfare.adjustments import Adjustment
+from trainfare import adjustments, intake
+from trainfare.adjustments import NOTHING_BOOKED, Adjustment, BookedRates
 from trainfare.attribute import account, rules
 from trainfare.config import Config, recalled, remembered
 from trainfare.engine.duckdb import DuckDB
@@ -22,14 +22,15 @@ from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.ledgers import delivered as ledgers
 from trainfare.metrics import book
-from trainfare.normalise import estimating, facts
+from trainfare.normalise import conversion, estimating, facts
+from trainfare.normalise.conversion import Conversion
 from trainfare.normalise.facts import Kinds
 from trainfare.period import Month
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
-from trainfare.store import Book, BookFiles, NewBook, NewDelivery, Store, Total
+from trainfare.store import Book, BookFiles, NewBook, Store, Total
 
-ACCOUNT_VERSION = "4"
+ACCOUNT_VERSION = "5"
 """Part of what a book was made from; raise it when the same inputs give other shares, or a book has other tables."""
 
 LAID = "laid_charges"
@@ -65,9 +66,10 @@ def build(
     with store.lake.building() as build_id, fresh_engine() as engine:
         # Looked up before anything is read: a build that publishes meanwhile has seen newer files, and wins.
         standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
-        delivered = _deliver(config, store, build_id, engine.reader, progress)
+        delivered = intake.into_store(engine.reader, config, store, build_id, progress)
         late = adjustments.find(engine.reader, config, store, delivered, until)
-        read = _read(engine, config, delivered, late, until, progress)
+        rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))
+        read = _read(engine, config, delivered, late, rates, until, progress)
         if only and only not in read.months:
             raise _no_charges(only, read.months)
         built = [
@@ -94,13 +96,13 @@ def books_of_files(
 
     `needed` has the kinds of files that must be among them, and what a user calls them.
     """
-    delivered = _deliver_files(config, folder, engine, progress)
+    delivered = intake.into_folder(engine, config, folder, progress)
     for kind, what in needed.items():
         if not any(file.kind == kind for file in delivered):
             listed = ", ".join(f"{file.path.name} ({file.kind})" for file in delivered)
             raise TrainfareError("report", f"none of the files is a {what}: {listed}", f"Add a {what}.")
     until = as_of or ledgers.this_hour()
-    read = _read(engine, config, delivered, (), until, progress)
+    read = _read(engine, config, delivered, (), _rates(engine, config, delivered), until, progress)
     if not read.months or (only and only not in read.months):
         raise _no_charges(only, read.months)
     books = []
@@ -123,7 +125,8 @@ def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], 
     engine.drop("attempts", "machines", *book.TABLES)  # a book that is open here has the same names
     late = adjustments.of_book(engine, config, store, delivered, book_, as_of)
     taken_back = tuple(dict.fromkeys(file for one in late for file in one.taken_back))
-    read = _read(engine, config, delivered, late, as_of, silent)
+    rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))
+    read = _read(engine, config, delivered, late, rates, as_of, silent)
     _hold(engine, config, read, book_.month, facts.deliveries_of(engine, delivered, book_.month))
     account.run(engine, config, book_.month)
     columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER, lines_per_row BIGINT"
@@ -138,8 +141,8 @@ def try_rules(
 ) -> tuple[Month, list[dict[str, Any]]]:
     """What each rule would take of a month (the newest, if none is asked for). Publishes nothing."""
     with tempfile.TemporaryDirectory(prefix="trainfare-") as folder:
-        delivered = _deliver_files(config, Path(folder), engine, progress)
-        read = _read(engine, config, delivered, (), ledgers.this_hour(), progress)
+        delivered = intake.into_folder(engine, config, Path(folder), progress)
+        read = _read(engine, config, delivered, (), _rates(engine, config, delivered), ledgers.this_hour(), progress)
         if not read.months or (only and only not in read.months):
             raise _no_charges(only, read.months)
         month = only or read.months[-1]
@@ -159,43 +162,14 @@ def fresh_engine() -> Iterator[DuckDB]:
             engine.close()
 
 
-def _deliver_files(config: Config, folder: Path, engine: DuckDB, progress: Progress) -> list[Delivered]:
-    """Take in files without a store: their copies go below `folder`."""
-    taken = deliver.deliver(
-        engine,
-        config,
-        lambda sha256, settings: folder / f"{sha256[:16]}-{settings[:8]}.parquet",
-        lambda source, sha256, settings: None,
-        progress,
+def _rates(
+    engine: Engine, config: Config, delivered: Sequence[Delivered], booked: BookedRates = NOTHING_BOOKED
+) -> Conversion:
+    """How charges of other currencies are converted: by the delivered rate tables, and in closed months as these were."""
+    tables = {file.path: f"SELECT * FROM {parquet(file.archive)}" for file in delivered if file.kind == "rates"}
+    return conversion.prepare(
+        engine.reader, config.convert.to, config.convert.days, tables, booked.currencies, booked.files
     )
-    return [replace(file, number=number) for number, file in enumerate(taken, 1)]
-
-
-def _deliver(config: Config, store: Store, build_id: str, engine: DuckDB, progress: Progress) -> list[Delivered]:
-    """Take in what is new, all of it or nothing, and number it as the catalog does."""
-
-    def known(source: str, sha256: str, settings: str) -> Delivered | None:
-        found = store.catalog.find_delivery(source, sha256, settings)
-        return deliver.from_catalog(found, store.lake.path(found.archive)) if found else None
-
-    taken = deliver.deliver(
-        engine, config, lambda sha256, settings: store.lake.delivery_path(sha256, build_id), known, progress
-    )
-    rows = store.add_deliveries(
-        [
-            NewDelivery(
-                source=file.source,
-                path=str(file.path),
-                format=file.format,
-                content_sha256=file.sha256,
-                settings_sha256=file.settings_sha256,
-                archive=store.lake.relative(file.archive),
-                lines=file.lines,
-            )
-            for file in taken
-        ]
-    )
-    return [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
 
 
 def _read(
@@ -203,25 +177,26 @@ def _read(
     config: Config,
     delivered: Sequence[Delivered],
     late: Sequence[Adjustment],
+    rates: Conversion,
     as_of: datetime,
     progress: Progress,
 ) -> "Read":
-    """Make the charges from what was delivered.
+    """Make the charges from what was delivered, in the currencies that are wanted.
 
     Ledgers are laid over the months that bills, jobs and time entries speak of, and open no others.
     """
     progress("reading bills")
-    selects = deliver.charge_selects(engine.reader, config, delivered)
-    selects += [select for one in late for select in one.selects(engine.reader, config)]
+    selects = [rates.of(select) for select in deliver.charge_selects(engine.reader, config, delivered)]
+    selects += [rates.of(select, one.month) for one in late for select in one.selects(engine.reader, config)]
     kinds = facts.charges(engine, selects, rules.looked_at(rules.in_force(config)))
     if ledgers.are_there(delivered):
         progress("laying ledgers")
         months = {*_months(engine), *ledgers.months_of(engine.reader, delivered)}
         ledgers.lay(engine.reader, config, delivered, sorted(months), as_of, LAID)
-        kinds = facts.add_charges(engine, kinds, f"SELECT * FROM {LAID}")
+        kinds = facts.add_charges(engine, kinds, rates.of(f"SELECT * FROM {LAID}"))
     # Where no figure goes by the hour no book remembers it: the same files give the same bytes.
     kept = as_of.isoformat() if config.estimate or ledgers.are_there(delivered) else None
-    return Read(_months(engine), kinds, as_of, kept).with_estimated(engine, config, delivered)
+    return Read(_months(engine), kinds, rates, as_of, kept).with_estimated(engine, config, delivered)
 
 
 def _months(engine: Engine) -> list[Month]:
@@ -230,10 +205,13 @@ def _months(engine: Engine) -> list[Month]:
 
 @dataclass(frozen=True)
 class Read:
-    """The charges that were read: their months, kinds, up to when they are laid and estimated, and what of that a book keeps."""
+    """The charges that were read: their months, kinds, how they were converted, up to when they are laid and estimated, and what of that
+    a book keeps.
+    """
 
     months: list[Month]
     kinds: Kinds
+    rates: Conversion
     as_of: datetime
     kept_as_of: str | None
 
@@ -317,8 +295,11 @@ def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Se
     """Make the machines, attempts, placements and measurements of a month from the deliveries that speak of its time, and no others,
     and estimate its hours without a bill; returns whether there are charges of the month.
     """
+    read.rates.require(month)
     estimated = _is_estimated(engine, config, month)
     told = {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD}
+    if estimated:
+        told["prices"] = read.rates.prices(told["prices"], month.start.date(), month.end.date())
     facts.held(engine, month, told, (estimating.month_before(engine, month) or month) if estimated else None)
     if estimated:
         estimating.run(engine, read.kinds, month, read.as_of)
@@ -346,6 +327,7 @@ def _fingerprint(engine: Engine, config: Config, month: Month, relevant: Sequenc
         for file in relevant
     )
     told += [line for one in inputs.late if one.into == month for line in one.contents()]
+    told.append(inputs.read.rates.digest(month))
     if _is_estimated(engine, config, month):
         told += [
             min(inputs.read.as_of, month.end).isoformat(),

@@ -63,6 +63,7 @@ def focus_rows(store: Store, book_: Book, engine: DuckDB) -> str:
     """A SELECT of a published book as FOCUS rows: every bill line split among its payers."""
     delivered, taken_back = pipeline.reopen(store, book_, engine)
     lineage.open_everything(engine)
+    engine.table("line_rates", focus.line_rates(book_.month))
     selects = []
     for file in (*delivered, *taken_back):
         if file.kind == "bill":

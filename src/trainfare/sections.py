@@ -1,6 +1,7 @@
-"""Sections of the settings that stand for themselves: [check] and [serve]."""
+"""Sections of the settings that stand for themselves: [check], [convert] and [serve]."""
 
 import ipaddress
+import re
 from decimal import Decimal
 
 import msgspec
@@ -26,6 +27,13 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     new_licence: Decimal = Decimal(0)
 
 
+class Convert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The currency that charges of other currencies are converted to, by the rate tables among the sources."""
+
+    to: str | None = None
+    days: int = 7
+
+
 class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who is let in by `trainfare serve`."""
 
@@ -34,6 +42,15 @@ class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proxy_header: str = "X-Forwarded-User"
     session_hours: int = 12
     requests_per_minute: int = 1200
+
+
+def check_convert(convert: Convert, place: str, faults: Faults) -> None:
+    """Tell what is wrong with a [convert] of the right shape."""
+    if convert.to is not None and not re.fullmatch(r"[A-Z]{3}", convert.to):
+        faults.add(f"{place} to", f"'{convert.to}' is not a currency code", "Use an ISO 4217 code such as USD.")
+    if not 0 <= convert.days <= 366:
+        do = "Write how many days a rate counts for when later ones have none, from 0 to 366, as in days = 7."
+        faults.add(f"{place} days", f"{convert.days} is not so many days", do)
 
 
 def check_serve(serve: Serve, place: str, faults: Faults) -> None:

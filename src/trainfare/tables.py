@@ -6,25 +6,16 @@ The reference page is printed from here. Money is DECIMAL(38,12); time is UTC an
 from dataclasses import dataclass
 
 MONEY = "DECIMAL(38,12)"
+RATE = "DECIMAL(24,14)"
 TEXT = "VARCHAR"
 TIME = "TIMESTAMP"
 
 BASES = ("effective", "billed", "list", "contracted")
+CONVERTED = ("converted_from", "rate", "rate_day", "rate_source", *(f"original_{basis}" for basis in BASES))
+"""What a charge says of its conversion from another currency."""
 CATEGORIES = (
-    *(
-        "compute",
-        "storage",
-        "network",
-        "platform",
-        "power",
-        "facility",
-        "licence",
-        "labour",
-        "support",
-        "tax",
-        "credit",
-    ),
-    "other",
+    *("compute", "storage", "network", "platform", "power", "facility"),
+    *("licence", "labour", "support", "tax", "credit", "other"),
 )
 NOT_INFRASTRUCTURE = ("licence", "labour")
 ORIGINS = ("bill", "hardware", "licence", "labour", "invoice", "commitment", "estimate")
@@ -93,6 +84,14 @@ CHARGES = Table(
         Column("currency", TEXT, "currency of the amounts (BillingCurrency), or the one they were converted to"),
         Column("origin", TEXT, "what it comes from: " + ", ".join(ORIGINS)),
         Column("converted_from", TEXT, "the currency it was converted from; null: it stands as it came"),
+        Column("rate", RATE, "how many of `currency` one of `converted_from` was worth; null: it was not converted"),
+        Column(
+            "rate_day", "DATE", "the day the rate is of: that of period_start, or the last one before that has a rate"
+        ),
+        Column(
+            "rate_source", TEXT, "where the rate was read, and how it was found where it is not in the table as it is"
+        ),
+        *(Column(f"original_{basis}", MONEY, f"{basis} before it was converted; null: it was not") for basis in BASES),
         Column("charge_category", TEXT, "Usage, Purchase, Tax, Credit or Adjustment (ChargeCategory)"),
         Column("charge_class", TEXT, "Correction, or null (ChargeClass)"),
         Column("service_category", TEXT, "ServiceCategory"),
@@ -204,6 +203,24 @@ PRICES = Table(
         Column("valid_to", TIME, "until when, exclusive; null: until further notice"),
         Column("source", TEXT, "where the price was read"),
         Column("line", "BIGINT", "position in the file it came from"),
+    ),
+)
+
+CONVERSIONS = Table(
+    "conversions",
+    "What was converted from another currency, per rate. Adds up to the shares that were converted, exactly.",
+    (
+        Column("converted_from", TEXT, "the currency of the original amounts"),
+        Column("currency", TEXT, "the currency they were converted to"),
+        Column("day", "DATE", "the day the charges are for; of longer ones the first"),
+        Column("rate", RATE, "how many of `currency` one of `converted_from` was worth"),
+        Column("rate_day", "DATE", "the day the rate is of"),
+        Column("rate_source", TEXT, "where the rate was read, and how it was found"),
+        Column("adjusts", TEXT, "the closed month that the charges adjust; null: none"),
+        Column("category", TEXT, "what kind of cost"),
+        Column("lines", "BIGINT", "how many lines of bills and ledgers"),
+        *(Column(f"original_{basis}", MONEY, f"{basis} cost before converting") for basis in BASES),
+        *(Column(basis, MONEY, f"{basis} cost, each line converted and rounded to 10^-12") for basis in BASES),
     ),
 )
 
@@ -363,6 +380,7 @@ TABLES = (
     QUALITY,
     PRICES,
     SHARES,
+    CONVERSIONS,
     WORK,
     CHECKPOINTING,
     ESTIMATES,

@@ -7,11 +7,12 @@ from trainfare.attribute.weighing import PACKAGE
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import quoted
+from trainfare.tables import CONVERTED
 
 OF_A_LINE = (
     *("kind", "delivery", "line", "period_start", "period_end", "effective", "billed", "list", "contracted"),
     *("source", "currency", "charge_category", "service_name", "provider", "account", "region", "resource_id"),
-    *("sku_id", "description"),
+    *("sku_id", "description", *CONVERTED),
 )
 """What is kept of a bill line."""
 KEPT = {

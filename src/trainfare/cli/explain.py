@@ -80,12 +80,29 @@ def _table(found: Explanation, lines: bool, most: int) -> None:
     pots.sort(key=lambda pot: -abs(pot["part"]))
     terminal.show(records.as_table("\nPots, dearest first: part = pot x weight / whole weight", pots, columns, most))
     if lines:
-        columns = ["when", "file", "file_line", "description", "line_amount", "part"]
-        told = [line | {"when": _when(line)} for line in found.lines]
+        is_converted = any(line["converted_from"] for line in found.lines)
+        columns = [
+            "when",
+            "file",
+            "file_line",
+            "description",
+            *(["converted"] if is_converted else []),
+            "line_amount",
+            "part",
+        ]
+        told = [line | {"when": _when(line), "converted": _converted(line)} for line in found.lines]
         terminal.show(records.as_table("\nBill lines", told, columns, most))
     terminal.show(f"\nadds up: {exact(found.opened)} {found.currency}, and the book says {exact(found.stored)}")
     if not lines:
         terminal.talk("The bill lines: --lines. Every row: --all.")
+
+
+def _converted(line: dict[str, Any]) -> str:
+    """What a line was before it was converted, and by which rate."""
+    if not line["converted_from"]:
+        return ""
+    rate = f"{line['rate'].normalize():f} of {line['rate_day']}, {line['rate_source']}"
+    return f"{exact(line['original'])} {line['converted_from']} x {rate}"
 
 
 def _when(pot: dict[str, Any]) -> str:

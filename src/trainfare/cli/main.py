@@ -31,6 +31,7 @@ COMMANDS = {
     "token": ("trainfare.cli.access:token", "Tokens with which programs ask."),
     "audit": ("trainfare.cli.access:audit", "Who changed what, and whether the log is whole."),
     "export": ("trainfare.cli.export:export", "Chargeback as CSV, Parquet or FOCUS."),
+    "rates": ("trainfare.cli.rates:rates", "Currency rates of the European Central Bank as a rate table."),
     "simulate": ("trainfare.cli.simulate:simulate", "Invent a cluster's month with known truth and chosen faults."),
     "gameday": ("trainfare.cli.simulate:gameday", "Play months with known truth, and print a score card."),
 }

@@ -10,7 +10,7 @@ from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet
 from trainfare.metrics import failures, findings, lost_work
 from trainfare.period import Month
-from trainfare.tables import BASES, ESTIMATE_ERRORS, ESTIMATES
+from trainfare.tables import BASES, CONVERSIONS, ESTIMATE_ERRORS, ESTIMATES, Table
 
 PACKAGE = "trainfare.metrics"
 TABLES = {
@@ -21,6 +21,7 @@ TABLES = {
     "book_placements": "kept_placements",
     "book_machines": "book_machines",
     "bill_totals": "bill_totals",
+    "conversions": "conversions",
     "work": "work",
     "book_work": "book_work",
     "checkpointing": "checkpointing",
@@ -59,6 +60,7 @@ def run(engine: Engine, month: Month, before: Mapping[str, Path] | None = None) 
     engine.view("book_placements", keyed.placements("kept_placements", "attempts", "machines"))
     for step in ("book_attempts", "book_machines", "bill_totals", "spent", "kept_estimates"):
         engine.step(PACKAGE, step, step, {"first_special": str(keyed.FIRST_SPECIAL)})
+    _converted(engine)
     _compare(engine, second, before)
     lost_work.run(engine, second)
     for step in ("used", "book_usage", "egress", "spend_rates"):
@@ -78,12 +80,23 @@ def _estimated_through(engine: Engine) -> int:
     return int(last)
 
 
+def _converted(engine: Engine) -> None:
+    """Make `conversions`; where nothing was converted, the bill is not read for it."""
+    if engine.row("SELECT count(*) FROM routed_kinds WHERE converted_from IS NOT NULL")[0]:
+        engine.step(PACKAGE, "conversions", "conversions")
+    else:
+        engine.table("conversions", f"SELECT {_nothing(CONVERSIONS)} WHERE false")
+
+
+def _nothing(table: Table) -> str:
+    return ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
+
+
 def _compare(engine: Engine, through: int, before: Mapping[str, Path] | None) -> None:
     """Make `estimate_errors`: what earlier versions estimated, and what the bill then said."""
     for name, table in (("previous_estimates", ESTIMATES), ("previous_errors", ESTIMATE_ERRORS)):
-        empty = ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
         known = before and before.get(table.name)
-        engine.taken(name, f"SELECT * FROM {parquet(known)}" if known else f"SELECT {empty} WHERE false")
+        engine.taken(name, f"SELECT * FROM {parquet(known)}" if known else f"SELECT {_nothing(table)} WHERE false")
     if engine.row("SELECT count(*) FROM previous_estimates")[0]:
         engine.step(PACKAGE, "estimate_errors", "estimate_errors", {"through": str(through)})
     else:

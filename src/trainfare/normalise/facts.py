@@ -175,7 +175,7 @@ Given = TypeVar("Given", bound=Numbered)
 
 def deliveries_of(engine: Engine, delivered: Sequence[Given], month: Month) -> list[Given]:
     """The deliveries a month is made from: bills with charges of it, job logs, measurements and prices of its time and of the
-    time these charges speak of, results of the jobs in these logs, and all machine files.
+    time these charges speak of, results of the jobs in these logs, and all machine files. Rates count by what was converted with them.
     """
     first_day = f"DATE '{month}-01'"
     bills = {file.number for file in delivered if file.kind == "bill"}
@@ -202,7 +202,7 @@ def deliveries_of(engine: Engine, delivered: Sequence[Given], month: Month) -> l
         for file in delivered
         if file.number in bills
         or file in logs
-        or file.kind not in ("bill", "jobs", "quality", *during)
+        or file.kind not in ("bill", "jobs", "quality", "rates", *during)
         or (file.kind != "jobs" and file.kind in during and _has(engine, file, during[file.kind]))
     ]
 

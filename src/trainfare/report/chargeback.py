@@ -8,13 +8,24 @@ from trainfare.tables import LABELS, SHARES
 
 
 def select(month: str, version: int) -> str:
-    """Every share with the labels of its job and what is known of its machine."""
+    """Every share with the labels of its job and what is known of its machine.
+
+    A converted one also has the rates of its book for that currency, lowest and highest, and where and of which days they are: one
+    share has parts of many lines. `export --focus` has the rate of each line.
+    """
+    rates = (
+        "SELECT converted_from, currency, category, min(rate) AS rate_lowest, max(rate) AS rate_highest, min(rate_day) AS rate_first_day, "
+        "max(rate_day) AS rate_last_day, string_agg(DISTINCT rate_source, '; ' ORDER BY rate_source) AS rate_source "
+        "FROM conversions GROUP BY converted_from, currency, category"
+    )
     labels = ", ".join(f"a.{name}" for name in (*LABELS, "labels"))
     columns = ", ".join(f"s.{name}" for name in SHARES.names)
     return (
-        f"SELECT {quoted(month)} AS month, {version} AS version, {columns}, {labels}, m.pool, m.cluster, m.region "
+        f"SELECT {quoted(month)} AS month, {version} AS version, {columns}, {labels}, m.pool, m.cluster, m.region, "
+        "r.rate_lowest, r.rate_highest, r.rate_first_day, r.rate_last_day, r.rate_source "
         "FROM shares s LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
         "LEFT JOIN machines m ON m.resource_id = s.resource_id "
+        f"LEFT JOIN ({rates}) r ON r.converted_from = s.converted_from AND r.currency = s.currency AND r.category = s.category "
         "ORDER BY s.payer_kind, s.payer, s.day, s.machine_id, s.category, s.rule, s.reason, s.source, s.account"
     )
 

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import step_text
-from trainfare.report import estimated, groups, keys
+from trainfare.report import converted, estimated, groups, keys
+from trainfare.report.converted import Converted
 from trainfare.report.estimated import Accuracy
 from trainfare.report.opened import Opened
 from trainfare.report.slice import HELD, Only, Slice
@@ -108,6 +109,8 @@ class Report:
     estimated: Decimal = Decimal(0)
     """The part of the total that no bill says yet: billed and estimated together are what is shown."""
     accuracy: Accuracy | None = None
+    conversions: list[Converted] = field(default_factory=list)
+    """By which rates the books were converted from other currencies."""
 
     @property
     def difference(self) -> Decimal:
@@ -142,6 +145,7 @@ def report(opened: Opened, question: Question) -> Report:
         engine.records(FINDINGS),
         expected,
         estimated.accuracy(opened, question.currency),
+        converted.conversions(opened, books.money, question.basis),
     )
 
 

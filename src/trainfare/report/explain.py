@@ -48,7 +48,9 @@ def explanation(engine: DuckDB, job_id: str, basis: str, currency: str, booked: 
     lines = engine.records(
         f"SELECT attempt, rule, category, scope, period_start, period_end, day, weighed_by, weight, whole, "
         f"j.delivery, j.line, d.path AS file, "
-        f"abs(line) // d.lines_per_row + d.header_lines AS file_line, description, line_{basis} AS line_amount, j.{basis} AS part "
+        f"abs(line) // d.lines_per_row + d.header_lines AS file_line, description, "
+        f"original_{basis} AS original, converted_from, rate, rate_day, rate_source, "
+        f"line_{basis} AS line_amount, j.{basis} AS part "
         f"FROM job_lines j JOIN delivered_files d ON d.delivery = j.delivery {where} "
         "ORDER BY period_start, scope, rule, category, file, file_line, day"
     )

@@ -8,6 +8,7 @@ one payer are not split and have no method. The columns that start with x_ are o
 from collections.abc import Mapping
 
 from trainfare.engine.duckdb import quoted
+from trainfare.period import Month
 from trainfare.tables import LABELS
 
 COSTS = {"BilledCost": "billed", "EffectiveCost": "effective", "ListCost": "list", "ContractedCost": "contracted"}
@@ -40,7 +41,21 @@ OURS = {
     "x_Rule": "p.rule",
     "x_Weight": "p.weight",
     "x_WholeWeight": "p.whole",
+    "x_ConvertedFrom": "p.converted_from",
+    "x_ConversionRate": "r.rate",
+    "x_ConversionRateDay": "r.rate_day",
+    "x_ConversionRateSource": "r.rate_source",
 }
+UNIT_PRICES = ("ListUnitPrice", "ContractedUnitPrice")
+"""Prices in the currency of the bill: left out where a line was converted, as no such price was ever quoted."""
+
+
+def line_rates(month: Month) -> str:
+    """A SELECT of the rate of each converted line of the month, for `select`."""
+    return (
+        "SELECT delivery, line, rate, rate_day, rate_source FROM charges WHERE rate IS NOT NULL "
+        f"AND billing_month(billing_start, billing_end) = DATE '{month}-01'"
+    )
 
 
 OF_CHARGES = {
@@ -87,6 +102,7 @@ def select(origin: str, columns: Mapping[str, str], delivery: int, sign: int = 1
         f"SELECT {', '.join(told)} FROM allocations p JOIN ({origin}) b ON b.line = p.line "
         "JOIN delivered_files f ON f.delivery = p.delivery "
         "LEFT JOIN attempts a ON a.job_id = p.job_id AND a.attempt = p.attempt "
+        "LEFT JOIN line_rates r ON r.delivery = p.delivery AND r.line = p.line "
         f"WHERE p.delivery = {delivery}"
     )
 
@@ -100,6 +116,10 @@ def _column(name: str, type_: str, sign: int) -> str:
     costs = {cost.lower(): ours for cost, ours in COSTS.items()}
     if name.lower() in costs:
         return f"CASE WHEN {column} IS NOT NULL THEN p.{costs[name.lower()]} END"
+    if name == "BillingCurrency":
+        return f"CASE WHEN r.rate IS NULL THEN {column} ELSE p.currency END"
+    if name in UNIT_PRICES:
+        return f"CASE WHEN r.rate IS NULL THEN {column} END"
     if name in QUANTITIES:
         return _quantity(column, sign)
     if type_.startswith("TIMESTAMP"):

@@ -5,11 +5,11 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import DuckDB
-from trainfare.tables import BASES
+from trainfare.tables import BASES, CONVERTED
 
 _SHOWN = (
     *("period_start", "period_end", "source", "currency", "charge_category", "service_name", "provider", "account"),
-    *("region", "resource_id", "sku_id", "description", *BASES),
+    *("region", "resource_id", "sku_id", "description", *CONVERTED, *BASES),
 )
 
 

@@ -8,7 +8,7 @@ from trainfare import keyed
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import TrainfareError
 from trainfare.store.records import BookFiles
-from trainfare.tables import LABELS
+from trainfare.tables import CONVERSIONS, LABELS
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,21 @@ def select_of(book: BookFiles, name: str) -> str:
         return keyed.shares(kept[name], kept["ways"], kept["payers"], kept["book_attempts"], kept["book_machines"])
     if name == "book_placements":
         return keyed.placements(kept[name], kept["book_attempts"], kept["book_machines"])
+    if name == CONVERSIONS.name and name not in kept:  # a book from before anything was converted
+        return f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in CONVERSIONS.columns)} WHERE false"
     number = {"book_attempts": " EXCLUDE (attempt_key)", "book_machines": " EXCLUDE (machine)"}.get(name, "")
     return f"SELECT *{number} FROM {kept[name]}"
+
+
+def tables_of(books: Sequence[BookFiles]) -> list[str]:
+    """The tables that can be read of all these books."""
+    return sorted(set.intersection(*({*book.files, CONVERSIONS.name} for book in books)))
 
 
 def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
     """Make the tables of these books readable in `engine`; a table that one of them was built without is left out."""
     ordered = tuple(sorted(books, key=lambda book: book.month))
-    for name in [name for name in ordered[0].files if all(name in book.files for book in ordered)]:
+    for name in tables_of(ordered):
         engine.view(name, " UNION ALL ".join(select_of(book, name) for book in ordered))
     labels = ", ".join(f"max({name}) AS {name}" for name in ("state", *LABELS, "labels"))
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"

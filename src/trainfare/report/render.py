@@ -10,6 +10,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from trainfare.report import converted
+from trainfare.report.converted import Converted
 from trainfare.report.cost import PRODUCTIVE, Pseudo, Report, Row
 
 SCHEMA_VERSION = 1
@@ -67,6 +69,7 @@ def as_json(report: Report) -> str:
             "bill": exact(report.bill),
             "estimated": exact(report.estimated),
             "difference": exact(report.difference),
+            "conversions": [_conversion(one) for one in report.conversions],
             "findings": [_finding(finding) for finding in report.findings],
         },
         indent=2,
@@ -98,6 +101,19 @@ def _pseudo(payer: Pseudo) -> dict[str, Any]:
         "cost": exact(payer.cost),
         "estimated": exact(payer.estimated),
         "reasons": [{"reason": why, "cost": exact(cost)} for why, cost in payer.reasons],
+    }
+
+
+def _conversion(one: Converted) -> dict[str, Any]:
+    return {
+        "from": one.converted_from,
+        "to": one.currency,
+        "rate": exact(one.rate),
+        "rate_day": one.rate_day.isoformat(),
+        "rate_source": one.rate_source,
+        "lines": one.lines,
+        "original": exact(one.original),
+        "converted": exact(one.converted),
     }
 
 
@@ -270,15 +286,15 @@ def as_table(report: Report, width: int) -> Table:
 
 
 def tie(report: Report) -> str:
-    """The line that ties the total to the bill."""
+    """The line that ties the total to the bill, and what of it is estimated or was converted."""
     verdict = "ties to the bill" if report.difference == 0 else "DOES NOT TIE TO THE BILL"
-    told = f"{verdict}: {money(report.bill)} {report.question.currency}, difference {exact(report.difference)}"
-    if not report.estimated:
-        return told
-    return (
-        f"{told}\n~ estimated in part: billed {money(report.total - report.estimated)} + estimated {money(report.estimated)} "
-        f"= {money(report.total)} {report.question.currency}"
-    )
+    told = [f"{verdict}: {money(report.bill)} {report.question.currency}, difference {exact(report.difference)}"]
+    if report.estimated:
+        told.append(
+            f"~ estimated in part: billed {money(report.total - report.estimated)} + estimated {money(report.estimated)} "
+            f"= {money(report.total)} {report.question.currency}"
+        )
+    return "\n".join([*told, *converted.told(report.conversions)])
 
 
 def as_markdown(report: Report) -> str:

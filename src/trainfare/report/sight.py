@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.tables import BASES, LABELS
+from trainfare.tables import BASES, LABELS, MONEY
 
 OPEN = ("rules_in_force", "settings")
 """Tables of a book that are nobody's."""
@@ -55,5 +55,12 @@ def _selects(sees: Sequence[str]) -> dict[str, str]:
             "SELECT source, origin, converted_from, CAST(NULL AS VARCHAR) AS billing_account, account, currency, category, "
             f"CAST(NULL AS VARCHAR) AS charge_category, rule, CAST(NULL AS BIGINT) AS lines, {sums} "
             "FROM shares GROUP BY source, origin, converted_from, account, currency, category, rule"
+        ),
+        "conversions": (
+            "SELECT c.* REPLACE (CAST(NULL AS BIGINT) AS lines, "
+            + ", ".join(
+                f"CAST(NULL AS {MONEY}) AS original_{basis}, CAST(NULL AS {MONEY}) AS {basis}" for basis in BASES
+            )
+            + ") FROM every_conversions c WHERE c.converted_from IN (SELECT s.converted_from FROM shares s)"
         ),
     }

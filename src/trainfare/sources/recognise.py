@@ -12,12 +12,14 @@ from trainfare.sources.bills import focus
 from trainfare.sources.head import Head, look
 from trainfare.sources.inventories import machines_file
 from trainfare.sources.ledgers import (
+    ecb_file,
     hardware_file,
     invoice_file,
     labour_file,
     licence_file,
     power_file,
     prices_file,
+    rates_file,
     tariff_file,
 )
 from trainfare.sources.raw import parquet_rows
@@ -37,6 +39,8 @@ FORMATS: tuple[ModuleType, ...] = (
     invoice_file,
     power_file,
     tariff_file,
+    rates_file,
+    ecb_file,
     hardware_file,
     jobs_file,
     machines_file,

@@ -11,7 +11,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
 from trainfare.report import digest
-from trainfare.report.opened import Opened, open_books
+from trainfare.report.opened import Opened, open_books, tables_of
 from trainfare.report.sight import restrict
 from trainfare.store import Book, Store
 from trainfare.web.answers import Answers
@@ -113,7 +113,7 @@ class Shelf:
         if job is not None:
             digest.open_job(engine, [one.alias for one in digests], job)
         if viewer.sees is not None:
-            restrict(engine, opened.books[0].files, viewer.sees)
+            restrict(engine, tables_of(opened.books), viewer.sees)
         by_digest = job is None and all(one.is_uniform for one in digests)
         if by_digest:
             digest.attach(engine, [one.alias for one in digests], viewer.sees)

@@ -20,7 +20,7 @@ from trainfare.errors import Faults
 from trainfare.sources.head import Head
 from trainfare.sources.raw import FIRST_YEAR, LAST_YEAR, Raw, open_raw, parquet_rows, raw_of, require_columns, told
 from trainfare.sources.rows import bare, header_names
-from trainfare.tables import CHARGES, MONEY
+from trainfare.tables import CHARGES, CONVERTED, MONEY
 
 NAME = "focus"
 KIND = "bill"
@@ -105,7 +105,8 @@ def charges(engine: DuckDB, archived: Path, delivery: int, source: str, currency
     raw = raw_of(engine, "archived", archived)
     engine.run("DROP VIEW archived")
     columns = {"delivery": f"CAST({delivery} AS INTEGER)", "line": "line", "source": quoted(source)}
-    columns |= {"origin": "'bill'", "converted_from": "CAST(NULL AS VARCHAR)"}
+    columns |= {column.name: f"CAST(NULL AS {column.type})" for column in CHARGES.columns if column.name in CONVERTED}
+    columns["origin"] = "'bill'"
     columns |= {name: raw.moment(given) for name, given in TIMES.items()}
     for name in ("billing_start", "billing_end"):
         columns[name] = f"coalesce({columns[name]}, date_trunc('month', {columns['period_start']}))"

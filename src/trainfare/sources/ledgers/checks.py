@@ -1,7 +1,9 @@
 """Checks that rows of every ledger have in common."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+from trainfare.engine.duckdb import quoted
 from trainfare.errors import Faults
 from trainfare.ledger_tables import NAMED
 from trainfare.sources.raw import Raw
@@ -13,11 +15,13 @@ MOST = 10**12
 """No ledger has a line of a million million; products with hours and quantities stay within 38 digits."""
 
 
-def check_currency(raw: Raw, faults: Faults) -> None:
-    raw.check_present(faults, "currency", "Every amount needs one, such as USD.")
-    bad = f"NOT regexp_full_match({raw.text('currency')}, '[A-Z]{{3}}')"
+def check_currency(
+    raw: Raw, faults: Faults, name: str = "currency", needed: str = "Every amount needs one, such as USD."
+) -> None:
+    raw.check_present(faults, name, needed)
+    bad = f"NOT regexp_full_match({raw.text(name)}, '[A-Z]{{3}}')"
     do = "Use an ISO 4217 code such as USD."
-    raw.check(faults, bad, f"{raw.shown('currency')} || ' is not a currency code'", do)
+    raw.check(faults, bad, f"{raw.shown(name)} || ' is not a currency code'", do)
 
 
 def check_money(raw: Raw, faults: Faults, *names: str, below_zero: bool = False) -> None:
@@ -55,6 +59,11 @@ def check_names(raw: Raw, faults: Faults) -> None:
 def money_of(name: str, otherwise: str) -> Instead:
     """An amount that has another where none is given."""
     return lambda raw, zone: f"coalesce({raw.number(name, MONEY)}, {otherwise})"
+
+
+def word_of_file(name: str, path: Path) -> Instead:
+    """Text that is the file's name where none is given."""
+    return lambda raw, zone: f"coalesce(nullif(trim({raw.text(name)}), ''), {quoted(path.name)})"
 
 
 def word_of(name: str, otherwise: str) -> Instead:

@@ -61,6 +61,7 @@ class Report(msgspec.Struct):
     total: str
     bill: str
     difference: str
+    conversions: list[Row]
     findings: list[Row]
 
 

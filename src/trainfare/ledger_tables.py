@@ -116,6 +116,20 @@ INVOICES = Table(
     ),
 )
 
+COMMITMENTS = Table(
+    "commitments",
+    "A commitment that was bought for a term, where the bill does not spread it itself.",
+    (
+        Column("commitment_id", TEXT, "its CommitmentDiscountId on the bill"),
+        Column("price", MONEY, "what the whole term costs"),
+        Column("currency", TEXT, "currency of the price"),
+        Column("started", TIME, "first day of the term"),
+        Column("ended", TIME, "the day after its last"),
+        Column("quantity", "INTEGER", "how many machines it covers at once; 1 where not given"),
+        _LINE,
+    ),
+)
+
 RATES = Table(
     "rates",
     "What one of a currency is worth in another, day by day.",
@@ -129,4 +143,4 @@ RATES = Table(
     ),
 )
 
-LEDGERS = (HARDWARE, TARIFFS, POWER, LICENCES, LABOUR, INVOICES, RATES)
+LEDGERS = (HARDWARE, TARIFFS, POWER, LICENCES, LABOUR, INVOICES, COMMITMENTS, RATES)

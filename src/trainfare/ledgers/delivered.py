@@ -34,7 +34,9 @@ def lay(
     """Make table `into` of what the delivered ledgers cost in these months."""
     tags = {name: config.tag_keys("job" if name == "job_id" else name)[0] for name in NAMED}
     tags["job_id"] = config.labels.get("job", ("job_id",))[0]
-    laying.lay(engine, _ledgers(delivered), months, Laying(as_of, tags), into)
+    files = list(delivered)
+    bills = deliver.charge_selects(engine, config, files) if any(one.kind == "commitments" for one in files) else []
+    laying.lay(engine, _ledgers(files), months, Laying(as_of, tags, bills), into)
 
 
 def months_of(engine: DuckDB, delivered: Iterable[Delivered]) -> set[Month]:

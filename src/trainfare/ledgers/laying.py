@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
-from trainfare.ledger_tables import HARDWARE, INVOICES, LABOUR, LICENCES, NAMED, POWER, TARIFFS
+from trainfare.ledger_tables import COMMITMENTS, HARDWARE, INVOICES, LABOUR, LICENCES, NAMED, POWER, TARIFFS
 from trainfare.period import Month
 from trainfare.tables import BASES, CHARGES, Table
 
@@ -19,6 +19,7 @@ ROWS: dict[str, tuple[str, Table]] = {
     "licences": ("licence_rows", LICENCES),
     "labour": ("labour_rows", LABOUR),
     "invoices": ("invoice_rows", INVOICES),
+    "commitments": ("commitment_rows", COMMITMENTS),
 }
 """By the kind of file, the view of what such files say, and its columns."""
 LONGEST_GAP_US = 900 * 1_000_000
@@ -42,10 +43,13 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Laying:
-    """How ledgers are laid: up to which moment, and under which tags they name jobs, projects and teams."""
+    """How ledgers are laid: up to which moment, under which tags they name jobs, projects and teams, and beside which bills, each
+    a SELECT of charges.
+    """
 
     as_of: datetime
     tags: Mapping[str, str]
+    bills: Sequence[str] = ()
 
 
 def lay(engine: DuckDB, ledgers: Sequence[Ledger], months: Iterable[Month], laying: Laying, into: str) -> None:
@@ -65,7 +69,50 @@ def lay(engine: DuckDB, ledgers: Sequence[Ledger], months: Iterable[Month], layi
         engine.step(PACKAGE, step, step, given)
     _require_prices(engine, ledgers)
     engine.step(PACKAGE, "laid_charges", into, given)
+    if any(ledger.kind == "commitments" for ledger in ledgers):
+        engine.add(into, _commitments(engine, ledgers, laying, given))
     engine.drop("declining_months", "stretches", "laid_days", "tariff_hours", "measured_power", "power_hours")
+
+
+def _commitments(engine: DuckDB, ledgers: Sequence[Ledger], laying: Laying, given: Mapping[str, str]) -> str:
+    """A SELECT of what commitments cost, as charges. On the other bases they cost what the bill says, when it says it."""
+    known = "WHERE lower(commitment_id) IN (SELECT lower(commitment_id) FROM commitment_rows)"
+    lines = " UNION ALL ".join(laying.bills) or f"SELECT {_nothing(CHARGES)} WHERE false"
+    engine.table("committed_lines", f"SELECT * FROM ({lines}) {known}")
+    _require_not_spread(engine, ledgers)
+    engine.step(PACKAGE, "commitment_parts", "commitment_parts", given)
+    told = _columns() | dict.fromkeys(BASES, "0") | {"effective": "amount", "origin": "'commitment'", "tags": "NULL"}
+    told |= {
+        name: name for name in ("charge_category", "commitment_id", "commitment_status", "billing_account", "account")
+    }
+    told |= {"billing_start": "billing_start", "billing_end": "billing_end"}
+    columns = ", ".join(f"CAST({told[column.name]} AS {column.type}) AS {column.name}" for column in CHARGES.columns)
+    return f"SELECT {columns} FROM commitment_parts"
+
+
+def _require_not_spread(engine: DuckDB, ledgers: Sequence[Ledger]) -> None:
+    """Refuse a commitment that the bill spreads itself, or that two files have: it would be counted twice."""
+    files = {one.delivery: one for one in ledgers}
+    faults = Faults()
+    twice = engine.rows(
+        "SELECT max_by(delivery, delivery), max_by(line, delivery), max_by(commitment_id, delivery) FROM commitment_rows "
+        f"GROUP BY lower(commitment_id) HAVING count(*) > 1 ORDER BY ALL LIMIT {SHOWN_FAULTS}"
+    )
+    for delivery, line, name in twice:
+        where = f"{files[delivery].path}:{line + files[delivery].header_lines}"
+        faults.add(where, f"commitment '{name}' is in another file too", "Keep one of them.")
+    spread = engine.rows(
+        "SELECT c.delivery, c.line, c.commitment_id, sum(l.effective), l.currency FROM commitment_rows c JOIN committed_lines l "
+        "ON lower(l.commitment_id) = lower(c.commitment_id) WHERE l.charge_category = 'Usage' AND l.effective <> 0 GROUP BY ALL "
+        f"ORDER BY ALL LIMIT {SHOWN_FAULTS}"
+    )
+    for delivery, line, name, amount, currency in spread:
+        faults.add(
+            f"{files[delivery].path}:{line + files[delivery].header_lines}",
+            f"the bill spreads commitment '{name}' itself: its usage lines have {amount:,.2f} {currency} of EffectiveCost",
+            "Take the row out, or it would be counted twice.",
+        )
+    faults.refuse()
 
 
 def worked_months(engine: DuckDB, ledgers: Sequence[Ledger]) -> set[Month]:
@@ -79,19 +126,23 @@ def worked_months(engine: DuckDB, ledgers: Sequence[Ledger]) -> set[Month]:
 
 def _rows(table: Table, ledgers: Sequence[Ledger], tags: Mapping[str, str]) -> str:
     """The rows of all ledgers of one kind, with where they came from and, where they name somebody, their tags."""
-    empty = ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
     selects = [
         f"SELECT CAST({one.delivery} AS INTEGER) AS delivery, {quoted(one.source)} AS source, * FROM ({one.select})"
         for one in ledgers
     ]
     rows = " UNION ALL ".join(
-        selects or [f"SELECT CAST(NULL AS INTEGER) AS delivery, CAST(NULL AS VARCHAR) AS source, {empty} WHERE false"]
+        selects
+        or [f"SELECT CAST(NULL AS INTEGER) AS delivery, CAST(NULL AS VARCHAR) AS source, {_nothing(table)} WHERE false"]
     )
     if not set(NAMED) <= set(table.names):
         return rows
     pairs = ", ".join(f"{quoted(tags[name])}, {name}" for name in NAMED)
     told = f"nullif(CAST(json_merge_patch('{{}}', json_object({pairs})) AS VARCHAR), '{{}}')"
     return f"SELECT *, {told} AS tags FROM ({rows})"
+
+
+def _nothing(table: Table) -> str:
+    return ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
 
 
 def _columns() -> dict[str, str]:

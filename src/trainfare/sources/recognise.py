@@ -12,6 +12,7 @@ from trainfare.sources.bills import focus
 from trainfare.sources.head import Head, look
 from trainfare.sources.inventories import machines_file
 from trainfare.sources.ledgers import (
+    commitment_file,
     ecb_file,
     hardware_file,
     invoice_file,
@@ -41,6 +42,7 @@ FORMATS: tuple[ModuleType, ...] = (
     tariff_file,
     rates_file,
     ecb_file,
+    commitment_file,
     hardware_file,
     jobs_file,
     machines_file,

@@ -49,8 +49,10 @@ WHOLE_BILL = [
     "/dollar/line",
     "/findings",
     "/rules",
+    "/statements/{file:str}",
 ]
-FORMS = ["/sign-in", "/sign-out"]
+FINANCE = ["/close"]
+FORMS = ["/close", "/sign-in", "/sign-out"]
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def routes(app: Litestar, method: str) -> set[str]:
 def real(path: str, job: str) -> str:
     """A route with its parts filled in."""
     parts = {"{job_id:str}": job, "{job_id:path}": job, "{delivery:int}": "1", "{line:int}": "1"}
-    parts |= {"{page:str}": "jobs", "{file:str}": "jobs.csv" if path.startswith("/export") else "listing.json"}
+    files = {"export": "jobs.csv", "panels": "listing.json", "statements": "2026-10.html?by=team&value=nlp"}
+    parts |= {"{page:str}": "jobs", "{file:str}": files.get(path.split("/")[1], "")}
     for part, value in parts.items():
         path = path.replace(part, value)
     if path == "/dollar/job":
@@ -114,13 +117,15 @@ def real(path: str, job: str) -> str:
 
 
 def test_every_route_is_in_the_table(app: Litestar) -> None:
-    listed = {*PUBLIC, *EVERYBODY, *WHOLE_BILL}
+    listed = {*PUBLIC, *EVERYBODY, *WHOLE_BILL, *FINANCE}
     assert routes(app, "GET") == listed
     assert routes(app, "POST") == set(FORMS)
     assert len(listed) > 25
 
 
-@pytest.mark.parametrize("path", [*EVERYBODY, *WHOLE_BILL, "/api/schema/openapi.json", "/panels/books/versions.csv"])
+@pytest.mark.parametrize(
+    "path", [*EVERYBODY, *WHOLE_BILL, *FINANCE, "/api/schema/openapi.json", "/panels/books/versions.csv"]
+)
 def test_without_a_name_nobody_is_let_in(signed: Signed, path: str) -> None:
     told = signed.server.ask(real(path, "alone-2026-11"))
     assert told.status == 401
@@ -145,6 +150,38 @@ def test_what_tells_of_the_whole_bill_is_not_for_a_team(signed: Signed, path: st
     assert signed.ask(real(path, ""), "nlp").status == 403
     assert signed.ask(real(path, ""), "all").status in (200, 403 if path == "/metrics" else 404)
     assert signed.ask(real(path, ""), "scraper").status == (200 if path == "/metrics" else 403)
+
+
+def test_finance_closes_a_month_once_with_the_version_it_saw(signed: Signed) -> None:
+    server = signed.server
+    for token in ("nlp", "all"):
+        assert signed.ask("/close?month=2026-10", token).status == 403
+    page = server.ask("/sign-in")
+    csrf = page.headers["set-cookie"].split(";")[0]
+    form = {"_csrf_token": csrf.partition("=")[2].strip('"')}
+
+    def post(path: str, cookies: str, **fields: str) -> Answer:
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookies}
+        return server.ask(path, "POST", headers, urllib.parse.urlencode(form | fields).encode())
+
+    def session(name: str) -> str:
+        return post("/sign-in", csrf, name=name, password=PASSWORD).headers["set-cookie"].split(";")[0]
+
+    ana, fin = session("ana"), session("fin")
+    assert post("/close", f"{csrf}; {ana}", month="2026-10", version="1").status == 403
+    asked = server.ask("/close?month=2026-10", headers={"Cookie": f"{csrf}; {fin}"})
+    assert "Close 2026-10 for good" in asked.text
+    assert post("/close", fin, month="2026-10", version="1").status == 403, (
+        "a form of another site has no cookie of ours"
+    )
+    assert post("/close", f"{csrf}; {fin}", month="2026-10", version="7").status == 400
+    closed = post("/close", f"{csrf}; {fin}", month="2026-10", version="1", note="filed as 4711")
+    assert (closed.status, closed.headers["location"]) == (303, "/books?from=2026-10&to=2026-10")
+    assert "by fin (filed as 4711)" in server.ask(closed.headers["location"], headers={"Cookie": fin}).text
+    assert post("/close", f"{csrf}; {fin}", month="2026-10", version="1").status == 400
+    with signed.workspace.open() as store:
+        last = [row for row in store.catalog.audit.entries() if row.what == "month closed"]
+    assert [(row.who, json.loads(row.details)["note"]) for row in last] == [("fin", "filed as 4711")]
 
 
 def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> None:
@@ -225,7 +262,7 @@ def test_signing_in_takes_the_right_password_and_a_form_of_ours(signed: Signed) 
 def test_guessing_is_slowed_down(signed: Signed) -> None:
     page = signed.server.ask("/sign-in")
     csrf = page.headers["set-cookie"].split(";")[0]
-    form = {"name": "fin", "password": "guess", "_csrf_token": csrf.partition("=")[2].strip('"')}
+    form = {"name": "eve", "password": "guess", "_csrf_token": csrf.partition("=")[2].strip('"')}
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": csrf}
     body = urllib.parse.urlencode(form).encode()
     statuses = [signed.server.ask("/sign-in", "POST", headers, body).status for _ in range(12)]

@@ -4,21 +4,18 @@ import getpass
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from trainfare import closing
 from trainfare.cli import options, published, terminal
 from trainfare.errors import IncompleteError
-from trainfare.period import Month
 from trainfare.report import records
 from trainfare.report.difference import causes, difference
 from trainfare.report.reconcile import KEYS
 from trainfare.report.reconcile import reconcile as reconciled
-from trainfare.tables import BASES, ESTIMATED
-
-if TYPE_CHECKING:
-    from trainfare.store import Store
+from trainfare.tables import BASES
 
 
 @click.command()
@@ -115,17 +112,8 @@ def close(month: str, workspace: Path, note: str) -> None:
         store = published.open_store(stack, config, workspace)
         wanted = options.as_month(month, "MONTH")
         assert wanted is not None
-        _require_billed(store, wanted)
-        closing = store.catalog.close(wanted, getpass.getuser(), note)
-    terminal.talk(f"{closing.month} is closed with version {closing.version}.")
-
-
-def _require_billed(store: "Store", month: Month) -> None:
-    """Refuse to close a month of which something is only estimated."""
-    book = store.catalog.latest(month)
-    if book and any(total.source == ESTIMATED and total.charges for total in book.totals):
-        do = "Build it again when the bill has come; or set estimate = false, build, and close without these hours."
-        raise IncompleteError(f"book {month}", "a part of it is estimated", do)
+        closed = closing.close(store, wanted, getpass.getuser(), note)
+    terminal.talk(f"{closed.month} is closed with version {closed.version}.")
 
 
 def _show(

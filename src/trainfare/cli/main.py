@@ -32,6 +32,7 @@ COMMANDS = {
     "audit": ("trainfare.cli.access:audit", "Who changed what, and whether the log is whole."),
     "export": ("trainfare.cli.export:export", "Chargeback as CSV, Parquet or FOCUS."),
     "rates": ("trainfare.cli.rates:rates", "Currency rates of the European Central Bank as a rate table."),
+    "statement": ("trainfare.cli.statement:statement", "What each cost centre is charged, as PDF, XLSX or HTML."),
     "simulate": ("trainfare.cli.simulate:simulate", "Invent a cluster's month with known truth and chosen faults."),
     "gameday": ("trainfare.cli.simulate:gameday", "Play months with known truth, and print a score card."),
 }

@@ -42,7 +42,7 @@ class Rules:
         kind, _, secret = connection.headers.get("authorization", "").partition(" ")
         if kind:
             token = self.access.of_token(secret.strip()) if kind.lower() == "bearer" else None
-            return Viewer(f"token {token.name}", token.role, token.sees, token.scopes) if token else None
+            return Viewer(f"token {token.name}", token.role, token.sees, token.scopes, is_token=True) if token else None
         if self.is_open:
             return Viewer(getpass.getuser(), "admin") if _is_local(connection) else None
         if self.by_password:

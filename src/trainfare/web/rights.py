@@ -25,6 +25,13 @@ def require_all(viewer: Viewer) -> None:
         raise NotAllowedError(viewer.name, "this tells of the whole bill, and you may see a part of it", do)
 
 
+def may_close(connection: Asker, _: BaseRouteHandler) -> None:
+    """Only for finance and admins who signed in: a token reads."""
+    if not connection.user.closes:
+        do = "Ask somebody with the role finance or admin."
+        raise NotAllowedError(connection.user.name, "you may not close months", do)
+
+
 def may_scrape(connection: Asker, route: BaseRouteHandler) -> None:
     """Figures are of everybody; a token may be for them alone."""
     if "metrics" not in connection.user.scopes:

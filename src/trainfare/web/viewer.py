@@ -25,6 +25,13 @@ class Viewer:
     sees: tuple[str, ...] | None = None
     scopes: tuple[str, ...] = tuple(SCOPES)
 
+    is_token: bool = False
+
+    @property
+    def closes(self) -> bool:
+        """Whether they may close months and file statements."""
+        return self.role in ("finance", "admin") and not self.is_token
+
     @property
     def sees_all(self) -> bool:
         return self.sees is None

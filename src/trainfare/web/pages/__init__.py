@@ -1,25 +1,33 @@
 """The pages people look at: each a sheet of panels over published books, each an address."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from litestar import MediaType, Request, Response, Router, get
-from litestar.background_tasks import BackgroundTask
 from litestar.exceptions import HTTPException, NotFoundException
-from litestar.response import File
 from litestar.types import ControllerRouterHandler
 
 from trainfare.errors import TrainfareError
 from trainfare.report import records
 from trainfare.web.books import Shelf
-from trainfare.web.pages import asked, books, debug, dollar, executive, findings, frame, job, jobs, lineage, rules
-from trainfare.web.pages.desk import Desk
+from trainfare.web.pages import (
+    books,
+    closing,
+    debug,
+    dollar,
+    downloads,
+    executive,
+    findings,
+    frame,
+    job,
+    jobs,
+    lineage,
+    rules,
+)
+from trainfare.web.pages.desk import Desk, sit_down
 from trainfare.web.pages.panel import Panel, Sheet
 from trainfare.web.problems import STATUSES
 from trainfare.web.rights import require_all, sees_everything
@@ -42,11 +50,6 @@ TEMPLATES = {"jobs": "jobs.html", "dollar": "dollar.html"}
 """The pages that need more than figures and panels."""
 
 
-def _desk(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, path: str) -> Desk:
-    query = {key: request.query_params.getall(key) for key in request.query_params}
-    return Desk(shelf, viewer, asked.read(query), path)
-
-
 def _page(name: str) -> ControllerRouterHandler:
     path, sheet, _ = PAGES[name]
 
@@ -61,7 +64,7 @@ def _page(name: str) -> ControllerRouterHandler:
         guards=guards,
     )
     def page(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> Response[bytes]:
-        desk = _desk(request, shelf, viewer, path)
+        desk = sit_down(request, shelf, viewer, path)
         return _told(request, desk, lambda: frame.render(TEMPLATES.get(name, "page.html"), desk, name, sheet(desk)))
 
     return page
@@ -83,14 +86,14 @@ def _told(request: Request[Any, Any, Any], desk: Desk, render: Callable[[], str]
 def one_job(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, job_id: str) -> Response[bytes]:
     """One job, whatever marks its id has."""
     name = job_id.removeprefix("/")
-    desk = _desk(request, shelf, viewer, f"/jobs/{quote(name)}")
+    desk = sit_down(request, shelf, viewer, f"/jobs/{quote(name)}")
     return _told(request, desk, lambda: frame.render("job.html", desk, "job", job.sheet(desk, name)))
 
 
 @get("/dollar/job", media_type=MediaType.HTML, include_in_schema=False, sync_to_thread=True)
 def job_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> Response[bytes]:
     """Where one job's money comes from."""
-    desk = _desk(request, shelf, viewer, "/dollar/job")
+    desk = sit_down(request, shelf, viewer, "/dollar/job")
     return _told(request, desk, lambda: frame.render("dollar.html", desk, "job-lineage", _of_job_lines(desk)))
 
 
@@ -103,7 +106,7 @@ def job_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -
 )
 def line_lineage(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> Response[bytes]:
     """Who pays one bill line."""
-    desk = _desk(request, shelf, viewer, "/dollar/line")
+    desk = sit_down(request, shelf, viewer, "/dollar/line")
     return _told(request, desk, lambda: frame.render("dollar.html", desk, "line-lineage", _of_line(desk)))
 
 
@@ -124,7 +127,7 @@ def panel(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, page: s
     name, _, ending = file.rpartition(".")
     if page in WHOLE_BILL:
         require_all(viewer)
-    told = _panel(_desk(request, shelf, viewer, ""), page, name)
+    told = _panel(sit_down(request, shelf, viewer, ""), page, name)
     if told is None or ending not in ("csv", "json"):
         raise NotFoundException()
     text = records.as_csv(told.told) if ending == "csv" else records.as_json("rows", told.told, panel=told.title)
@@ -144,21 +147,6 @@ def _panel(desk: Desk, page: str, name: str) -> Panel | None:
     return panels[name](desk) if name in panels else None
 
 
-@get("/export/{file:str}", include_in_schema=False, sync_to_thread=True)
-def export(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, file: str) -> File:
-    """All jobs that are asked for, however many, as a file."""
-    if file not in ("jobs.csv", "jobs.parquet"):
-        raise NotFoundException()
-    folder = Path(tempfile.mkdtemp(prefix="trainfare-"))
-    gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-    try:
-        jobs.export(_desk(request, shelf, viewer, ""), folder / file)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return File(folder / file, filename=file, background=gone)
-
-
 def _of_trainfare(request: Request[Any, Any, Any], error: TrainfareError) -> Response[str]:
     status = STATUSES.get(type(error), 400)
     text = frame.render_error(None, status, error.what, error.do, error.where)
@@ -174,7 +162,15 @@ def _of_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[
 
 def routes() -> list[ControllerRouterHandler]:
     """Every page."""
-    handlers = [*(_page(name) for name in PAGES), one_job, job_lineage, line_lineage, panel, export]
+    handlers = [
+        *(_page(name) for name in PAGES),
+        one_job,
+        job_lineage,
+        line_lineage,
+        panel,
+        *downloads.ROUTES,
+        *closing.ROUTES,
+    ]
     return [
         Router(
             "/",

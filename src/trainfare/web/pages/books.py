@@ -1,15 +1,21 @@
 """The books: months and versions, how each ties out to the bill, what changed between versions, and closing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from trainfare.errors import TrainfareError
+from trainfare.report import cost
 from trainfare.report import reconcile as reconciling
 from trainfare.report.difference import causes, difference
 from trainfare.report.opened import Opened
+from trainfare.report.slice import NONE
+from trainfare.report.statements.forms import FORMS
 from trainfare.store import Book, BookFiles
+from trainfare.tables import LABELS
 from trainfare.web.pages.desk import Desk
-from trainfare.web.pages.panel import Column, Panel, Sheet
+from trainfare.web.pages.panel import Column, Panel, Record, Sheet
 
 MOST_CHANGES = 100
 
@@ -46,7 +52,34 @@ def versions(desk: Desk) -> Panel:
         Column("total", f"Total {desk.currency}", "money"),
     ]
     note = "To close a month: trainfare close YYYY-MM. It cannot be undone; what comes later is booked in the next open month."
-    return Panel("versions", "Months and versions", columns, rows, 12, note=note)
+    may = desk.viewer.closes and not desk.closing(desk.book)
+    more = (f"Close {desk.book.month} ...", f"/close?month={desk.book.month}") if may else None
+    return Panel("versions", "Months and versions", columns, rows, 12, note=note, more=more)
+
+
+def statements(desk: Desk) -> Panel:
+    """What each value of a label is charged, and its statement for filing."""
+    by = desk.asked.one("by", "cost_center")
+    if by not in LABELS:
+        raise TrainfareError("by", f"statements are not made by '{by}'", f"Use one of {', '.join(LABELS)}.")
+    found = desk.ask(cost.rows, replace(desk.question, days=None, only=()), [by], books=[desk.book])
+    rows = [
+        {"value": row.group[by] or NONE, "cost": row.cost} | {form: form.upper() for form in FORMS} for row in found
+    ]
+
+    def address(form: str) -> Callable[[Record], str]:
+        return lambda row: desk.link(f"/statements/{desk.book.month}.{form}", by=by, value=row["value"])
+
+    columns = [
+        Column("value", by.replace("_", " ").capitalize(), "key"),
+        Column("cost", f"Cost {desk.currency}", "money"),
+        *(Column(form, "", "text", address(form)) for form in FORMS),
+    ]
+    foot = {"value": "all", "cost": sum((row["cost"] or Decimal(0) for row in rows), Decimal(0))}
+    about = f"What each {by.replace('_', ' ')} is charged for {desk.book.month}, for filing."
+    others = "team" if by != "team" else "cost_center"
+    more = (f"By {others.replace('_', ' ')}", desk.stay(by=others))
+    return Panel("statements", "Statements", columns, rows, 12, about, foot=foot, more=more)
 
 
 def _state(book: Book, newest: bool, closing: Any) -> str:
@@ -157,6 +190,7 @@ def _differing(
 
 PANELS: dict[str, Callable[[Desk], Panel]] = {
     "versions": versions,
+    "statements": statements,
     "tie-out": tie_out,
     "payers": payers,
     "bill-changes": bill_changes,

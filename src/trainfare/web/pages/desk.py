@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from litestar import Request
+
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
 from trainfare.report import window
@@ -15,6 +17,7 @@ from trainfare.report.window import Window
 from trainfare.store import Book
 from trainfare.store.records import Closing
 from trainfare.web.books import Shelf
+from trainfare.web.pages import asked
 from trainfare.web.pages.asked import Asked
 from trainfare.web.standing import Published
 from trainfare.web.viewer import Viewer
@@ -77,8 +80,8 @@ class Desk:
 
     @cached_property
     def currency(self) -> str:
-        asked, usual = self.asked.one("currency") or None, self.shelf.config.currency
-        return self.ask(Opened.currency, asked, usual)
+        wanted, usual = self.asked.one("currency") or None, self.shelf.config.currency
+        return self.ask(Opened.currency, wanted, usual)
 
     @cached_property
     def currencies(self) -> list[str]:
@@ -87,15 +90,15 @@ class Desk:
 
     @cached_property
     def question(self) -> Question:
-        asked = self.asked
+        given = self.asked
         return Question(
             [],
-            asked.one("basis", "effective"),
-            asked.one("per", "wall"),
-            asked.one("scope", "full"),
+            given.one("basis", "effective"),
+            given.one("per", "wall"),
+            given.one("scope", "full"),
             self.currency,
             self.window.days,
-            asked.only,
+            given.only,
         )
 
     @property
@@ -106,15 +109,15 @@ class Desk:
         """The question about one job alone: other filters say nothing about it."""
         return replace(self.question, only=(("job", (job,)),))
 
-    def ask(self, find: Callable[..., Answer], *asked: Any, books: Sequence[Book] | None = None) -> Answer:
+    def ask(self, find: Callable[..., Answer], *told: Any, books: Sequence[Book] | None = None) -> Answer:
         """What `find` says of the books: those of the window, if none are named."""
         with self.shelf.opened(self.viewer, self.books if books is None else books) as opened:
-            return find(opened, *asked)
+            return find(opened, *told)
 
-    def ask_of(self, job: str, find: Callable[..., Answer], *asked: Any, books: Sequence[Book] | None = None) -> Answer:
+    def ask_of(self, job: str, find: Callable[..., Answer], *told: Any, books: Sequence[Book] | None = None) -> Answer:
         """The same of one job alone, which is quicker: everybody else's money is not read."""
         with self.shelf.opened(self.viewer, self.books if books is None else books, job) as opened:
-            return find(opened, *asked)
+            return find(opened, *told)
 
     def link(self, path: str, **changed: object) -> str:
         return self.asked.link(path, **changed)
@@ -129,3 +132,10 @@ class Desk:
 
 def _currencies(opened: Opened) -> list[tuple[str]]:
     return [(name,) for (name,) in opened.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
+
+
+def sit_down(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer, path: str) -> Desk:
+    """The desk for what an address asks; an address that cannot be is refused."""
+    return Desk(
+        shelf, viewer, asked.read({key: request.query_params.getall(key) for key in request.query_params}), path
+    )

@@ -69,6 +69,15 @@ SETTINGS = {
     ),
     "convert": "Into which currency charges of other currencies are converted, below `[convert]`. See below.",
     "check": "How much is too much for `trainfare check`. See below.",
+    "engine": "What runs the account. See below.",
+}
+ENGINE_SETTINGS = {
+    "name": "`duckdb`, embedded, or `spark`. `--engine` overrules it. The digits are the same.",
+    "master": (
+        "Where Spark is: `spark://host:7077`, `sc://host`, `local[*]`, `yarn`. Without it: what spark-submit gives. "
+        "`--spark-master` overrules it."
+    ),
+    "settings": 'Settings for Spark, passed through, as in `{ "spark.executor.memory" = "4g" }`.',
 }
 CONVERT_SETTINGS = {
     "to": (
@@ -408,6 +417,8 @@ def settings_page() -> str:
         _settings_of(config.Convert, CONVERT_SETTINGS),
         "## `[serve]`: who is let in by `trainfare serve`",
         _settings_of(config.Serve, SERVE_SETTINGS),
+        "## `[engine]`",
+        _settings_of(config.EngineChoice, ENGINE_SETTINGS),
         "## Environment",
         grid(("variable", "meaning"), worded(VARIABLES, VARIABLES)),
     )

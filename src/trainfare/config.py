@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from trainfare.errors import Faults, TrainfareError
-from trainfare.sections import Check, Convert, Serve, check_convert, check_serve
+from trainfare.sections import Check, Convert, EngineChoice, Serve, check_convert, check_engine, check_serve
 from trainfare.tables import CATEGORIES, LABELS
 
 FILE_NAME = "trainfare.toml"
@@ -88,6 +88,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     convert: Convert = Convert()
     check: Check = Check()
     serve: Serve = Serve()
+    engine: EngineChoice = EngineChoice()
     where: str = FILE_NAME
     folder: Path = Path()
 
@@ -232,6 +233,7 @@ def _check_type(value: object, type_: Any, place: str, name: str, faults: Faults
 _NOT_SET = ("where", "folder")
 _SECTIONS: dict[str, tuple[type[msgspec.Struct], Callable[[Any, str, Faults], None]]] = {
     "convert": (Convert, check_convert),
+    "engine": (EngineChoice, check_engine),
     "serve": (Serve, check_serve),
 }
 _EXAMPLES = {
@@ -245,6 +247,7 @@ _EXAMPLES = {
     "estimate": "Write estimate = true or false.",
     "currency": 'Write currency = "USD".',
     "days": "Write days = 7.",
+    "settings": 'Write text, as in settings = { "spark.executor.memory" = "4g" }.',
 }
 _TYPES = {
     "str": "text",

@@ -2,8 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from trainfare import adjustments, intake
 from trainfare.adjustments import NOTHING_BOOKED, Adjustment, BookedRates
 from trainfare.attribute import account, rules
 from trainfare.config import Config, recalled, remembered
+from trainfare.engine import choice
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet, step_text
@@ -37,6 +37,7 @@ LAID = "laid_charges"
 """The table of what ledgers cost, in the engine that takes in files."""
 
 Progress = Callable[[str], None]
+fresh_engine = choice.embedded
 
 
 def silent(told: str) -> None:
@@ -63,7 +64,8 @@ def build(
     Ledgers are laid up to `as_of`, the last full hour if it is not given.
     """
     until = as_of or ledgers.this_hour()
-    with store.lake.building() as build_id, fresh_engine() as engine:
+    lake, asked = store.lake, msgspec.structs.asdict(config.engine)
+    with lake.building() as build_id, choice.chosen(lake.scratch_path(build_id), **asked) as engine:
         # Looked up before anything is read: a build that publishes meanwhile has seen newer files, and wins.
         standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
         delivered = intake.into_store(engine.reader, config, store, build_id, progress)
@@ -86,7 +88,7 @@ def build(
 def books_of_files(
     config: Config,
     folder: Path,
-    engine: DuckDB,
+    engine: Engine,
     only: Month | None = None,
     progress: Progress = silent,
     needed: Mapping[str, str] = MappingProxyType({}),
@@ -96,7 +98,7 @@ def books_of_files(
 
     `needed` has the kinds of files that must be among them, and what a user calls them.
     """
-    delivered = intake.into_folder(engine, config, folder, progress)
+    delivered = intake.into_folder(engine.reader, config, folder, progress)
     for kind, what in needed.items():
         if not any(file.kind == kind for file in delivered):
             listed = ", ".join(f"{file.path.name} ({file.kind})" for file in delivered)
@@ -149,17 +151,6 @@ def try_rules(
         _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month))
         account.route(engine, config, month)
         return month, engine.records(step_text("trainfare.metrics", "taken_by_rules"))
-
-
-@contextmanager
-def fresh_engine() -> Iterator[DuckDB]:
-    """An engine that spills to a folder of its own, which goes when the work is done."""
-    with tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True) as spill:
-        engine = DuckDB(spill=Path(spill))
-        try:
-            yield engine
-        finally:
-            engine.close()
 
 
 def _rates(

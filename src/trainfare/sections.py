@@ -1,4 +1,4 @@
-"""Sections of the settings that stand for themselves: [check], [convert] and [serve]."""
+"""Sections of the settings that stand for themselves: [check], [convert], [serve] and [engine]."""
 
 import ipaddress
 import re
@@ -32,6 +32,17 @@ class Convert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     to: str | None = None
     days: int = 7
+
+
+ENGINES = ("duckdb", "spark")
+
+
+class EngineChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What runs the account; the digits are the same whichever does."""
+
+    name: str = "duckdb"
+    master: str = ""
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,3 +80,10 @@ def check_serve(serve: Serve, place: str, faults: Faults) -> None:
     for name, value in (("session_hours", serve.session_hours), ("requests_per_minute", serve.requests_per_minute)):
         if value < 1:
             faults.add(f"{place} {name}", f"{value} is too small", f"Write a whole number above 0, as in {name} = 12.")
+
+
+def check_engine(engine: EngineChoice, place: str, faults: Faults) -> None:
+    if engine.name not in ENGINES:
+        faults.add(f"{place} name", f"'{engine.name}' is not known", f"Use one of {', '.join(ENGINES)}.")
+    elif engine.name == "duckdb" and (engine.master or engine.settings):
+        faults.add(place, "has settings that only spark knows", 'Write name = "spark", or take them out.')

@@ -2,7 +2,8 @@
 # Install the real services that tests start, where this is possible and they are missing.
 set -u
 missing=""
-for pair in slurmctld:slurmctld slurmd:slurmd slurmdbd:slurmdbd sacct:slurm-client munged:munge mariadbd:mariadb-server; do
+for pair in slurmctld:slurmctld slurmd:slurmd slurmdbd:slurmdbd sacct:slurm-client munged:munge mariadbd:mariadb-server \
+    java:openjdk-17-jre-headless; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"

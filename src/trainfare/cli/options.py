@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from trainfare.config import FILE_NAME, Config, load
 from trainfare.errors import TrainfareError
@@ -68,3 +69,12 @@ def settings_of(workspace: Path) -> Config:
         do = "Make one with: trainfare init   (or give files: trainfare report BILL --jobs JOBS)"
         raise TrainfareError(str(path.parent.resolve()), f"this is no workspace: it has no {FILE_NAME}", do)
     return load(path)
+
+
+def with_engine(config: Config, name: str | None, master: str | None) -> Config:
+    """The settings with the engine that was asked for on the command line."""
+    given = {"name": name, "master": master}
+    engine = msgspec.structs.replace(config.engine, **{key: value for key, value in given.items() if value})
+    if master and engine.name != "spark":
+        raise TrainfareError("--spark-master", f"is given, but the engine is {engine.name}", "Add --engine spark.")
+    return msgspec.structs.replace(config, engine=engine)

@@ -14,6 +14,7 @@ from trainfare.cli import options, published, terminal
 from trainfare.config import FILE_NAME
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
+from trainfare.sections import ENGINES
 
 if TYPE_CHECKING:
     from trainfare.pipeline import Built
@@ -46,11 +47,13 @@ def init(folder: Path) -> None:
     metavar="TIME",
     help="Lay ledgers and estimate up to this time, such as 2026-10-15T12:00Z.  [default: the last full hour]",
 )
-def build(workspace: Path, month: str | None, as_of: str | None) -> None:
+@click.option("--engine", type=click.Choice(ENGINES), help="What runs the account.  [default: as in the settings]")
+@click.option("--spark-master", metavar="URL", help="Where Spark is: spark://..., sc://..., local[*], yarn.")
+def build(workspace: Path, month: str | None, as_of: str | None, engine: str | None, spark_master: str | None) -> None:
     """Read the sources and publish a new version of each open month that changed."""
     from trainfare import pipeline
 
-    config = options.settings_of(workspace)
+    config = options.with_engine(options.settings_of(workspace), engine, spark_master)
     if not config.source:
         do = 'Add [[source]] path = "bills/*.csv" for the bill, and one for the job log.'
         raise TrainfareError(str(workspace / FILE_NAME), "no source is named", do)

@@ -139,8 +139,8 @@ class DuckDB:
     def view(self, name: str, select: str) -> None:
         self.run(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {select}')
 
-    def taken(self, name: str, select: str) -> None:
-        self.view(name, select)
+    def taken(self, name: str, *selects: str) -> None:
+        self.view(name, " UNION ALL ".join(selects))
 
     def add(self, name: str, select: str) -> None:
         """Add what `select` gives, column by column, to a table that was made before."""

@@ -37,8 +37,8 @@ class Engine(Protocol):
     def view(self, name: str, select: str) -> None:
         """Give `select` a name; it runs when it is read."""
 
-    def taken(self, name: str, select: str) -> None:
-        """Give a name to what `select` gives in the reader's words, wherever that runs."""
+    def taken(self, name: str, *selects: str) -> None:
+        """Give a name to the rows of all of these: what the reader took in, files, or tables that were made here."""
 
     def values(self, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
         """Make a small table from Python values."""

@@ -158,7 +158,9 @@ def run(engine: Engine, month: Month) -> None:
         f"FROM (\n{step_text(PACKAGE, one.query, given)}\n)"
         for one in FAILURES
     )
-    engine.table("failure_evidence", " UNION ALL ".join(rows))
+    engine.table("failure_evidence", next(rows))
+    for each in rows:
+        engine.add("failure_evidence", each)
     engine.table("failures", " UNION ALL ".join(_summed(one, _repairs(engine, one)) for one in FAILURES))
     place = "row_number() OVER (PARTITION BY code ORDER BY abs(at_stake) DESC NULLS LAST, evidence)"
     engine.table(

@@ -9,7 +9,7 @@ WITH told AS (
   WHERE u.measure NOT IN ('step', 'checkpoint') AND u.starts < {{month_end}} AND greatest(u.ends, u.starts + 1) > {{month_start}}
 ),
 cut AS (
-  SELECT *, micros * (least(ends, day * 86400 + 86400) - starts) // (ends - starts) - micros * (greatest(starts, day * 86400) - starts) // (ends - starts) AS part
+  SELECT *, whole_part(micros, least(ends, day * 86400 + 86400) - starts, ends - starts) - whole_part(micros, greatest(starts, day * 86400) - starts, ends - starts) AS part
   FROM (SELECT *, unnest(range(starts // 86400, (ends + 86399) // 86400)) AS day FROM told)
   WHERE day * 86400 >= {{month_start}} AND day * 86400 < {{month_end}}
 )

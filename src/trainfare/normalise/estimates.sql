@@ -11,11 +11,17 @@ held AS (
   FROM hours h JOIN machines m ON m.machine = h.machine LEFT JOIN resources r ON r.resource = m.resource
   GROUP BY h.machine, h.hour
 ),
-rated AS (
+rates AS (
   SELECT h.*, l.level, l.category, l.currency, l.billing_account, coalesce(l.account, h.account) AS billed_account, l.spot, l.effective, l.billed, l.list, l.contracted,
-    CAST(l.seconds AS BIGINT) AS whole, 'last rate' AS method, CASE l.level WHEN 1 THEN 'the machine''s own' ELSE 'of ' || l.kind END AS price_source
-  FROM held h JOIN last_rates l ON (l.level = 1 AND l.name = h.resource) OR (l.level = 2 AND l.name = h.kind)
-  QUALIFY l.level = min(l.level) OVER (PARTITION BY h.machine, h.hour)
+    CAST(l.seconds AS BIGINT) AS whole, 'last rate' AS method, 'the machine''s own' AS price_source
+  FROM held h JOIN last_rates l ON l.level = 1 AND l.name = h.resource
+  UNION ALL
+  SELECT h.*, l.level, l.category, l.currency, l.billing_account, coalesce(l.account, h.account), l.spot, l.effective, l.billed, l.list, l.contracted,
+    CAST(l.seconds AS BIGINT), 'last rate', 'of ' || l.kind
+  FROM held h JOIN last_rates l ON l.level = 2 AND l.name = h.kind
+),
+rated AS (
+  SELECT * FROM (SELECT *, min(level) OVER (PARTITION BY machine, hour) AS best FROM rates) WHERE level = best
 ),
 priced AS (
   SELECT h.*, p.term, p.price, p.currency, coalesce(p.source, 'price list') AS price_source,
@@ -36,4 +42,6 @@ offers AS (
     ON r.machine = p.machine AND r.hour = p.hour
   WHERE p.place = 1 AND (p.term IN ('contract', 'on_demand') OR (p.term = 'spot' AND coalesce(r.spot, false)))
 )
-SELECT * FROM offers QUALIFY preference = min(preference) OVER (PARTITION BY machine, hour)
+SELECT * EXCLUDE (best)
+FROM (SELECT *, min(preference) OVER (PARTITION BY machine, hour) AS best FROM offers)
+WHERE preference = best

@@ -75,7 +75,7 @@ class Kinds:
 def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> Kinds:
     """Make `charges` (a view on the deliveries) and `charge_kinds`; returns what tells the kinds apart."""
     told = tuple(selects)
-    engine.taken("charges", _together(CHARGES, told))
+    engine.taken("charges", *_some(CHARGES, told))
     dimensions = (*DIMENSIONS, *sorted(set(wanted) - set(DIMENSIONS)))
     _instance_types(engine)
     for salt in range(8):
@@ -102,7 +102,7 @@ def add_charges(engine: Engine, kinds: Kinds, added: str) -> Kinds:
     if not _are_apart(engine):
         raise _not_apart()
     together = replace(kinds, selects=(*kinds.selects, added))
-    engine.taken("charges", _together(CHARGES, together.selects))
+    engine.taken("charges", *_some(CHARGES, together.selects))
     engine.view("keyed_charges", together.hashed())
     return together
 
@@ -127,15 +127,15 @@ def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]], before
     if before:
         given |= {"months": f"DATE '{month}-01', DATE '{before}-01'", "known_to": "253402300800"}
     for kind, (name, table) in TOLD.items():
-        engine.taken(name, _together(table, told.get(kind, ())))
+        engine.taken(name, *_some(table, told.get(kind, ())))
     for step in STEPS:
         engine.step(PACKAGE, step, step, given)
 
 
-def _together(table: Table, selects: Iterable[str]) -> str:
-    """The rows of all of these as one SELECT; without any, a SELECT of no rows."""
+def _some(table: Table, selects: Iterable[str]) -> list[str]:
+    """These SELECTs; where there are none, one of no rows."""
     empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
-    return " UNION ALL ".join([*selects] or [empty])
+    return [*selects] or [empty]
 
 
 def _type_by_description(engine: Engine) -> None:

@@ -24,6 +24,7 @@ BUILD_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{8}")
 
 _DELIVERIES = "deliveries"
 _LOCKS = ".building"
+_SCRATCH = ".scratch"
 _OWNER = ".catalog"
 
 
@@ -47,6 +48,10 @@ class Lake:
     def delivery_path(self, sha256: str, build_id: str, suffix: str = ".parquet") -> Path:
         """A new name at every call, so that nothing archived is ever written over, even for equal content."""
         return self.root / _DELIVERIES / f"{sha256[:16]}-{secrets.token_hex(4)}.{build_id}{suffix}"
+
+    def scratch_path(self, build_id: str) -> Path:
+        """A folder for what a build keeps only while it runs. What a killed build left there is swept."""
+        return self.root / _SCRATCH / build_id
 
     def claim(self, catalog_id: str) -> None:
         """Make the lake if it is not there, for the catalog of this id. A lake of another catalog is refused.

@@ -1,0 +1,40 @@
+"""Which engine runs the account. Spark is imported only when it is asked for."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.protocol import Engine
+from trainfare.errors import TrainfareError
+
+
+@contextmanager
+def embedded() -> Iterator[DuckDB]:
+    """An embedded engine that spills to a folder of its own, which goes when the work is done."""
+    with tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True) as spill:
+        engine = DuckDB(spill=Path(spill))
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+@contextmanager
+def chosen(scratch: Path, name: str, master: str, settings: Mapping[str, str]) -> Iterator[Engine]:
+    """The engine of that name. One with workers keeps its tables below `scratch`, a folder that all of them can see."""
+    if name == "duckdb":
+        with embedded() as engine:
+            yield engine
+        return
+    try:
+        from trainfare.engine.spark import Spark
+    except ImportError as error:
+        do = "Install it: pip install 'trainfare[spark]'"
+        raise TrainfareError("--engine spark", f"{str(error.name).split('.')[0]} is not installed", do) from None
+    spark = Spark(scratch, master, settings)
+    try:
+        yield spark
+    finally:
+        spark.close()

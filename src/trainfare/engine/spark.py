@@ -1,0 +1,266 @@
+"""Apache Spark: for bills that outgrow one machine. Runs the same steps, and gives the same digits.
+
+Every table is written as Parquet below a scratch folder that the driver and all workers see, so that plans stay short and what a
+lost worker had done is not lost with it. Views stay what they are. Nothing is collected but what `rows` asks for.
+
+The session's settings make Spark refuse what it would otherwise round or leave null, and take all time as UTC. Whether they
+hold on the cluster that was given is tried out before anything is built.
+"""
+
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.spark_words import literal, reads_alike, spelled, type_name
+from trainfare.engine.sql import parquet, step_text
+from trainfare.errors import TrainfareError
+
+EXACT = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    "spark.sql.parquet.compression.codec": "snappy",
+}
+"""What every session must have for the digits to be the same. A user's settings cannot overrule these."""
+QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "8"}
+"""For a session within this process: nothing listens beyond this machine, and few partitions for few cores."""
+TRIED = (
+    ("CAST(0.000000000001 AS DECIMAL(38,12)) + CAST(1 AS DECIMAL(38,12)) || ''", "1.000000000001"),
+    ("epoch_second(TIMESTAMP '2026-03-29 02:30:00') || ''", "1774751400"),
+    (
+        "whole_part(CAST(10000000000000000000000000000 AS HUGEINT), 2, 3) || ''",
+        "6666666666666666666666666666",
+    ),
+)
+"""Queries whose answers show that a session counts exactly."""
+
+
+@dataclass
+class _Table:
+    """A table made here: the folders its rows are in, which grow when rows are added."""
+
+    schema: StructType
+    folders: list[Path] = field(default_factory=list)
+
+
+class Spark:
+    """One Spark session and the embedded reader beside it."""
+
+    name = "spark"
+
+    def __init__(self, scratch: Path, master: str = "", settings: Mapping[str, str] | None = None) -> None:
+        self._scratch = scratch
+        self._numbers = count(1)
+        self._tables: dict[str, _Table] = {}
+        self._files: dict[tuple[Path, ...], str] = {}
+        self.session, self._is_ours = _session(master, settings or {})
+        scratch.mkdir(parents=True, exist_ok=True)
+        self._reader = DuckDB(spill=scratch / "reader")
+        for query, answer in TRIED:
+            (found,) = self.row(f"SELECT {query}")
+            if found != answer:
+                do = "Use Apache Spark 4 with its own settings for decimals and time zones."
+                raise TrainfareError(master or "spark", f"this Spark does not count exactly: {query} is {found}", do)
+
+    @property
+    def reader(self) -> DuckDB:
+        return self._reader
+
+    def close(self) -> None:
+        self._reader.close()
+        if self._is_ours:
+            self.session.stop()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with _told(self._scratch):
+            return [tuple(row) for row in self._frame(sql).collect()]
+
+    def row(self, sql: str) -> tuple[Any, ...]:
+        return self.rows(sql)[0]
+
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        """Rows as dictionaries by column name."""
+        with _told(self._scratch):
+            return [row.asDict() for row in self._frame(sql).collect()]
+
+    def table(self, name: str, select: str) -> None:
+        """Write what `select` gives to the scratch folder, under a new name, and read it from there."""
+        frame = self._frame(select)
+        self._tables[name] = _Table(frame.schema)
+        self._write(name, frame)
+
+    def view(self, name: str, select: str) -> None:
+        self._tables.pop(name, None)
+        self._frame(select).createOrReplaceTempView(name)
+
+    def taken(self, name: str, *selects: str) -> None:
+        """Read typed Parquet and our own tables where they are; all else the embedded reader writes as typed Parquet first."""
+        own = [select for select in selects if reads_alike(select, self.session.catalog.tableExists)]
+        if foreign := [select for select in selects if select not in own]:
+            folder = self._new_folder(name)
+            self._reader.write_parquet(" UNION ALL ".join(foreign), folder / "taken.parquet")
+            own.append(f"SELECT * FROM {parquet(folder)}")
+        self.view(name, " UNION ALL ".join(own))
+
+    def values(self, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Make a small table from Python values; it stays within plans and is written nowhere."""
+        typed = [re.fullmatch(r'"?(\w+)"? (.+)', one) for one in re.split(r", (?![0-9])", columns)]
+        names = [(found[1], type_name(found[2])) for found in typed if found]
+        listed = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
+        nothing = f"({', '.join('NULL' for _ in names)})"
+        casts = ", ".join(f"CAST(c{at} AS {type_}) AS `{column}`" for at, (column, type_) in enumerate(names))
+        given = ", ".join(f"c{at}" for at in range(len(names)))
+        frame = self.session.sql(
+            f"SELECT {casts} FROM VALUES {listed or nothing} AS given({given}) {'' if listed else 'WHERE false'}"
+        )
+        self._tables[name] = _Table(frame.schema)
+        frame.createOrReplaceTempView(name)
+        if listed:
+            self._tables.pop(name)
+
+    def add(self, name: str, select: str) -> None:
+        """Add rows to a table that was made before; they are cast to its types, column by column."""
+        made = self._tables[name]
+        given = self._frame(select).toDF(*made.schema.names)
+        self._write(name, given.select(*(given[one.name].cast(one.dataType) for one in made.schema.fields)))
+
+    def drop(self, *names: str) -> None:
+        """Take tables and views away, if they are there, and what the tables hold on disk."""
+        for name in names:
+            self.session.catalog.dropTempView(name)
+            made = self._tables.pop(name, None)
+            for folder in made.folders if made else ():
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
+        """Run `name`.sql of `package` and keep its answer as table `into`."""
+        self.table(into, step_text(package, name, fragments))
+
+    def write_parquet(self, select: str, path: Path) -> None:
+        """Write what `select` gives as a folder of Parquet files."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _told(path.parent):
+            self._frame(select).write.parquet(str(path.absolute()))
+
+    def folders(self, table: str) -> list[Path]:
+        """Where the rows of a table made here are; none for a view."""
+        return self._tables[table].folders if table in self._tables else []
+
+    def plan(self, select: str) -> str:
+        """How Spark would run `select`, for people to read."""
+        return str(self.session.sql(f"EXPLAIN {spelled(select, self._opened)}").collect()[0][0])
+
+    def _frame(self, sql: str) -> DataFrame:
+        return self.session.sql(spelled(sql, self._opened))
+
+    def _new_folder(self, name: str) -> Path:
+        return self._scratch / f"{next(self._numbers):04}-{name}"
+
+    def _write(self, name: str, frame: DataFrame) -> None:
+        made, folder = self._tables[name], self._new_folder(name)
+        with _told(self._scratch):
+            frame.write.parquet(str(folder.absolute()))
+        made.folders.append(folder)
+        self._read(made.schema, made.folders).createOrReplaceTempView(name)
+
+    def _read(self, schema: StructType, folders: Sequence[Path]) -> DataFrame:
+        return self.session.read.schema(schema).parquet(*(_path(folder) for folder in folders))
+
+    def _opened(self, paths: Sequence[Path], numbered: bool) -> str:
+        """A name for these Parquet files, given once."""
+        known = (*paths, Path("numbered")) if numbered else tuple(paths)
+        if known not in self._files:
+            frame = self.session.read.parquet(*(_path(path) for path in paths))
+            if numbered:
+                frame = frame.selectExpr("*", "_metadata.row_index AS file_row_number")
+            self._files[known] = f"files_{len(self._files) + 1}"
+            frame.createOrReplaceTempView(self._files[known])
+        return self._files[known]
+
+
+def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bool]:
+    """A session on the given master, or on whatever spark-submit gives; and whether it is ours to stop."""
+    _require_master(master)
+    is_ours, is_remote = SparkSession.getActiveSession() is None, master.startswith("sc://")
+    builder = SparkSession.builder.appName("trainfare")
+    if master:
+        builder = builder.remote(master) if is_remote else builder.master(master)
+    local = LOCAL if master.startswith("local") else {}
+    for name, value in ({} if is_remote else {**QUIET, **local, **settings}).items():
+        builder = builder.config(name, value)
+    if local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    try:
+        session = builder.getOrCreate()
+        for name, value in {**(settings if is_remote else {}), **EXACT}.items():
+            session.conf.set(name, value)
+    except (PySparkException, OSError) as error:
+        if "JAVA_GATEWAY_EXITED" in str(error) or isinstance(error, FileNotFoundError):
+            do = "Install Java 17 or later, or set JAVA_HOME."
+            raise TrainfareError("--engine spark", "Java could not be started", do) from error
+        what = f"Spark does not answer: {str(error).splitlines()[0]}"
+        raise TrainfareError(f"--spark-master {master}", what, "Check its address and that it runs.") from error
+    return session, is_ours
+
+
+def _require_master(master: str) -> None:
+    """Refuse at once an address where nothing listens; Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+            return
+        except (OSError, ValueError):
+            continue
+    raise TrainfareError(
+        f"--spark-master {master}", "nothing answers there", "Check its address and that the master runs."
+    )
+
+
+_FULL = ("No space left on device", "Disk quota exceeded")
+_UNSEEN = ("FileNotFoundException", "FILE_NOT_EXIST", "PATH_NOT_FOUND", "NoSuchFileException")
+_STOPPED = ("SparkContext was shut down", "stopped SparkContext", "All masters are unresponsive", "Connection refused")
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Name the faults of the surroundings; anything else is ours, and stays as it is."""
+    try:
+        yield
+    except PySparkException as error:
+        text = str(error)
+        if any(sign in text for sign in _FULL):
+            do = "Free some space and run the command again; what was published stands."
+            raise TrainfareError(str(folder), "the disk is full", do) from error
+        if any(sign in text for sign in _UNSEEN):
+            do = "Put the workspace on a file system that the driver and every worker see under the same path."
+            raise TrainfareError(
+                str(folder), "a worker of Spark does not see this folder, or a file in it", do
+            ) from error
+        if any(sign in text for sign in _STOPPED):
+            do = "Look at Spark's own log, and run the command again; what was published stands."
+            raise TrainfareError("--engine spark", "Spark went away during the build", do) from error
+        raise
+
+
+def _path(path: Path) -> str:
+    """A path as Spark reads it, with the marks of patterns made plain."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", str(path.absolute()))

@@ -1,0 +1,123 @@
+"""Two engines that are asked the same at the same time, and must never give different answers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.spark import Spark
+from trainfare.engine.sql import parquet, quoted, step_text
+
+OF_ONE_ENGINE = ("kind",)
+"""Columns with hashes: they tell rows apart within one engine, and mean nothing to another."""
+
+
+@dataclass
+class Twin:
+    """Does everything twice, and compares every table, row by row and digit by digit, as soon as it is made."""
+
+    duckdb: DuckDB
+    spark: Spark
+    name: str = "twin"
+    steps: set[str] = field(default_factory=set)
+    compared: int = 0
+
+    def __post_init__(self) -> None:
+        """Files are taken in once: both engines start from what the same reader made of them."""
+        self.spark.reader.close()
+        self.spark._reader = self.duckdb
+
+    @property
+    def reader(self) -> DuckDB:
+        return self.duckdb
+
+    def close(self) -> None:
+        self.spark.close()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        one, other = self.duckdb.rows(sql), self.spark.rows(sql)
+        assert in_order(one) == in_order(other), sql
+        return one
+
+    def row(self, sql: str) -> tuple[Any, ...]:
+        return self.rows(sql)[0]
+
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        one, other = self.duckdb.records(sql), self.spark.records(sql)
+        assert in_order(map(str, one)) == in_order(map(str, other)), sql
+        return one
+
+    def table(self, name: str, select: str) -> None:
+        self._make_room(name, "VIEW")
+        self._both("table", name, select)
+
+    def view(self, name: str, select: str) -> None:
+        self._make_room(name, "LOCAL TEMPORARY")
+        for engine in (self.duckdb, self.spark):
+            engine.view(name, select)
+
+    def taken(self, name: str, *selects: str) -> None:
+        self._both("taken", name, *selects)
+
+    def values(self, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        held = [list(row) for row in rows]
+        self._both("values", name, columns, held)
+
+    def add(self, name: str, select: str) -> None:
+        self._both("add", name, select)
+
+    def drop(self, *names: str) -> None:
+        """Leave them there: what was made is looked at later."""
+
+    def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
+        self.steps.add(f"{package}/{name}")
+        self.table(into, step_text(package, name, fragments))
+
+    def write_parquet(self, select: str, path: Path) -> None:
+        """Both write; what each wrote is read by the other, and by the caller as DuckDB's."""
+        beside = path.with_name(f"{path.name}-spark")
+        self.duckdb.write_parquet(select, path)
+        self.spark.write_parquet(select, beside)
+        one, other = (self.duckdb.columns(parquet(written)) for written in (path, beside))
+        assert one == other, select
+        written = [self.duckdb.rows(f"SELECT * FROM {parquet(each)}") for each in (path, beside)]
+        assert in_order(written[0]) == in_order(written[1]), select
+        assert in_order(self.spark.rows(f"SELECT * FROM {parquet(path)}")) == in_order(written[0]), select
+
+    def compare(self, name: str) -> None:
+        """The table has the same columns, the same rows and the same digits in both."""
+        columns = [column for column in self.duckdb.columns(f'"{name}"') if column not in OF_ONE_ENGINE]
+        assert columns == [one for one in self.spark.session.table(name).columns if one not in OF_ONE_ENGINE], name
+        listed = ", ".join(f'"{column}"' for column in columns)
+        one = in_order(self.duckdb.rows(f'SELECT {listed} FROM "{name}"'))
+        # Spark is slow to hand out rows. What it wrote for its own use is read by the other.
+        written = self.spark.folders(name)
+        reader, theirs = (self.duckdb, parquet(*written)) if written else (self.spark, f'"{name}"')
+        other = in_order(reader.rows(f"SELECT {listed} FROM {theirs}"))
+        for here, there in zip(one, other, strict=False):
+            assert here == there, (name, columns)
+        assert len(one) == len(other), name
+        self.compared += 1
+
+    def _make_room(self, name: str, kind: str) -> None:
+        """Take away what has this name and is of that kind; a stage would have dropped it."""
+        found = self.duckdb.rows(f"SELECT table_type FROM information_schema.tables WHERE table_name = {quoted(name)}")
+        if found == [(kind,)]:
+            self.duckdb.drop(name)
+
+    def _both(self, method: str, name: str, *given: Any) -> None:
+        for engine in (self.duckdb, self.spark):
+            getattr(engine, method)(name, *given)
+        self.compare(name)
+
+
+def in_order(rows: Iterable[Any]) -> list[Any]:
+    """Rows sorted by their text, so that their order means nothing; digits stay to be compared."""
+    return sorted((tuple(map(_told, row)) if isinstance(row, tuple) else row for row in rows), key=repr)
+
+
+def _told(value: Any) -> Any:
+    """A wide whole number comes as int from one engine and as Decimal from the other."""
+    return int(value) if isinstance(value, Decimal) and value.as_tuple().exponent == 0 else value

@@ -8,7 +8,25 @@ from trainfare import keyed
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import TrainfareError
 from trainfare.store.records import BookFiles
-from trainfare.tables import CONVERSIONS, LABELS
+from trainfare.tables import (
+    CHECKPOINTING,
+    CONVERSIONS,
+    ESTIMATE_ERRORS,
+    ESTIMATES,
+    FAILURES,
+    LABELS,
+    TEXT,
+    WORK,
+    Column,
+)
+
+_ORIGIN, _CONVERTED = (Column(name, TEXT, "of the charge") for name in ("origin", "converted_from"))
+LATER: dict[str, tuple[Column, ...]] = {
+    "ways": (_ORIGIN, _CONVERTED),
+    "bill_totals": (_ORIGIN, _CONVERTED),
+    **{table.name: table.columns for table in (WORK, CHECKPOINTING, ESTIMATES, ESTIMATE_ERRORS, FAILURES)},
+}
+"""Columns that a book may have been built without, by table: a closed book stays as it is, and is read by whatever came after it."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +75,25 @@ class Opened:
         return asked or (found[0] if found else "USD")
 
 
+def _nothing(columns: Sequence[Column]) -> str:
+    return f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in columns)} WHERE false"
+
+
+def _with_later(name: str, kept: str) -> str:
+    """A FROM item: a kept table with the columns that came after the book was built as null. What a book does not say is not known."""
+    later = LATER.get(name)
+    return f"(SELECT * FROM {kept} UNION ALL BY NAME {_nothing(later)})" if later else kept
+
+
 def select_of(book: BookFiles, name: str) -> str:
     """A SELECT of one table of one book, with names instead of the numbers that are kept."""
-    kept = {file: parquet(path) for file, path in book.files.items()}
+    kept = {file: _with_later(file, parquet(path)) for file, path in book.files.items()}
     if name == "shares":
         return keyed.shares(kept[name], kept["ways"], kept["payers"], kept["book_attempts"], kept["book_machines"])
     if name == "book_placements":
         return keyed.placements(kept[name], kept["book_attempts"], kept["book_machines"])
     if name == CONVERSIONS.name and name not in kept:  # a book from before anything was converted
-        return f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in CONVERSIONS.columns)} WHERE false"
+        return _nothing(CONVERSIONS.columns)
     number = {"book_attempts": " EXCLUDE (attempt_key)", "book_machines": " EXCLUDE (machine)"}.get(name, "")
     return f"SELECT *{number} FROM {kept[name]}"
 
@@ -79,7 +107,7 @@ def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
     """Make the tables of these books readable in `engine`; a table that one of them was built without is left out."""
     ordered = tuple(sorted(books, key=lambda book: book.month))
     for name in tables_of(ordered):
-        engine.view(name, " UNION ALL ".join(select_of(book, name) for book in ordered))
+        engine.view(name, " UNION ALL BY NAME ".join(select_of(book, name) for book in ordered))
     labels = ", ".join(f"max({name}) AS {name}" for name in ("state", *LABELS, "labels"))
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"
     engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")

@@ -157,7 +157,11 @@ def _rates(
     engine: Engine, config: Config, delivered: Sequence[Delivered], booked: BookedRates = NOTHING_BOOKED
 ) -> Conversion:
     """How charges of other currencies are converted: by the delivered rate tables, and in closed months as these were."""
-    tables = {file.path: f"SELECT * FROM {parquet(file.archive)}" for file in delivered if file.kind == "rates"}
+    tables = {
+        file.path: f"SELECT * REPLACE (line + {deliver.header_lines(file)} AS line) FROM {parquet(file.archive)}"
+        for file in delivered
+        if file.kind == "rates"
+    }
     return conversion.prepare(
         engine.reader, config.convert.to, config.convert.days, tables, booked.currencies, booked.files
     )

@@ -1,6 +1,6 @@
 """Currencies: every line by the rate of its day, rounded once, and from there on to the last digit as always."""
 
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,7 @@ from trainfare.report import render
 from trainfare.tables import BASES
 
 from .books import COSTS, DAY, HOUR, START, Account, Bookkeeper, charge, hours_of, placement
-from .test_ledgers import Files, account
+from .test_ledgers import Files, account, owed
 from .test_properties import examples
 
 RATES = "day,from_currency,to_currency,rate,source"
@@ -190,3 +190,19 @@ def test_converting_into_its_own_currency_changes_nothing(keeper: Bookkeeper, gi
     same = converted(keeper, charges, f"{RATES}\n2026-10-01,EUR,USD,2,t\n")
     assert sorted(map(str, plain.shares)) == sorted(map(str, same.shares))
     assert sum(Decimal(str(row[COSTS["effective"]])) for row in charges) == sum(same.owed().values())
+
+
+def test_prices_for_estimates_are_converted_by_the_day_that_is_estimated(keeper: Bookkeeper):
+    """A machine that no bill knows yet, at 30 euros an hour: an hour of the second day at 2 dollars a euro, one of the third at 3."""
+    ledgers = {
+        "machines": "machine_id,gpu_model,gpus,existed_from,existed_to\nb1,b200,8,2026-10-02,2026-10-03T01:00:00Z\n",
+        "prices": "kind,term,price,currency,valid_from,source\nb200,contract,30,EUR,2026-01-01,contract 7\n",
+        "rates": f"{RATES}\n2026-10-02,EUR,USD,2,t\n2026-10-03,EUR,USD,3,t\n",
+    }
+    held = [placement("a", "n1", (0, DAY), gpus=1)]
+    held += [placement("b", "b1", (day * DAY, day * DAY + HOUR), gpus=8, attempt=day) for day in (1, 2)]
+    charges = [hours_of("n1", (hour * HOUR, (hour + 1) * HOUR), "1") for hour in range(24)]
+    files = Files(charges, held, ledgers, f"estimate = true\n{INTO_DOLLARS}")
+    made = account(keeper, files, START + timedelta(days=4))
+    assert {share["source"] for share in made.shares if share["payer"].startswith("b#")} == {"estimated"}
+    assert owed(made, source="estimated", job_id="b") == {"b": Decimal(60), "b#2": Decimal(90)}

@@ -134,7 +134,7 @@ def prepare(
     closed: Mapping[Month, str | None],
     booked: Iterable[tuple[Month, Month, Path]],
 ) -> Conversion:
-    """Make ready to convert into `to` by these rate tables, each the SELECT of a file.
+    """Make ready to convert into `to` by these rate tables, each the SELECT of a file with its lines.
 
     `booked` has the conversions of closed books: the month they speak of, the book's month, and the file. A day and two currencies
     with two rates are refused.
@@ -174,7 +174,7 @@ def _require_one_each(reader: DuckDB, files: Sequence[Path]) -> None:
     for day, from_, to, rates, file, line in twice:
         told = " and ".join(f"{rate.normalize():f}" for rate in rates)
         faults.add(
-            f"{files[file]}:{line + 1}",
+            f"{files[file]}:{line}",
             f"the rate from {from_} to {to} of {day} is told as {told}",
             "Keep one of them: which one counts is not for us to guess.",
         )

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -12,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser, Download
+from web.server import serving
 
 from .visitor import Visitor
 
@@ -189,3 +191,56 @@ def test_what_cannot_be_shown_says_what_to_do(visitor: Visitor):
         assert answer is not None
         assert answer.status in (400, 404)
         assert what.lower() in visitor.page.content().replace("&#39;", "'").lower(), path
+
+
+def test_a_team_that_signs_in_never_sees_another(browser: Browser, workspace: Path, tmp_path: Path):
+    """By clicking, by address, by API, by export and by explanation: team nlp finds nothing of the others."""
+    rows = {row["team"]: row for row in told(workspace, "report", "--by", "team")["rows"]}
+    jobs = {row["job"]: row["team"] for row in told(workspace, "report", "--by", "job", "--by", "team")["rows"]}
+    foreign = next(job for job, team in jobs.items() if job and team == "vision")
+    others = {job for job, team in jobs.items() if job and team != "nlp"}
+    folder = shutil.copytree(workspace, tmp_path / "signed")
+    with (folder / "trainfare.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[serve]\nsign_in = "local"\n')
+    command = [sys.executable, "-m", "trainfare", "user", "add", "ana", "--role", "team", "--sees", "team:nlp"]
+    subprocess.run([*command, "-w", str(folder)], input="correct horse battery\n", text=True, check=True)
+    with serving(folder) as server, Visitor.arriving(browser, server.url) as visitor:
+        visitor.expected = ("404", "403")
+        page = visitor.page
+        page.goto(f"{server.url}/jobs?size=500")
+        assert urlsplit(page.url).path == "/sign-in"
+        page.get_by_label("Name").fill("ana")
+        page.get_by_label("Password").fill("correct horse battery")
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/jobs?size=500")
+        visitor.settles()
+        shown = page.locator("#listing tbody td:nth-child(2)").all_inner_texts()
+        assert len(shown) > 100
+        assert not others & {*shown}
+        visitor.opens("/")
+        assert visitor.digits(VALUE) == rows["nlp"]["cost"]
+        visitor.opens("/jobs?team=vision")
+        assert page.locator("#listing .empty").is_visible()
+        asked = page.context.request
+        for path in (f"/jobs/{foreign}", f"/dollar/job?job={foreign}", f"/api/v1/jobs/{foreign}/explain"):
+            assert asked.get(server.url + path).status == 404
+        for path in (
+            "/books",
+            "/rules",
+            "/dollar/line?delivery=1&line=1",
+            "/statements/2026-10.html?by=team&value=vision",
+        ):
+            assert asked.get(server.url + path).status == 403
+        exported = list(csv.DictReader(io.StringIO(asked.get(f"{server.url}/export/jobs.csv").text())))
+        assert {row["team"] for row in exported} == {"nlp"}
+        for path in (
+            "/",
+            "/debug",
+            "/dollar",
+            "/api/v1/report?aggregate=job",
+            "/api/v1/machines",
+            "/allocation?window=2026-10",
+        ):
+            text = asked.get(server.url + path).text()
+            assert rows["vision"]["cost"] not in text
+            assert foreign not in text

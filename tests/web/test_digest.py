@@ -73,6 +73,10 @@ def test_a_job_opened_alone_is_the_same_job(shelf: Shelf, sees: tuple[str, ...] 
             assert job.facts(alone, job_id) == job.facts(whole, job_id)
             for find in (job.by_category, job.attempts, job.machines, job.spans, trend.by_kind):
                 assert find(alone, question) == find(whole, question)
+            for told in job.rates(alone, question):
+                for per in ("wall", "gpu"):
+                    (row,) = cost.rows(whole, replace(question, basis=told["basis"], per=per), [])
+                    assert (told["cost"], told[per]) == (row.cost, row.rate)
             assert cost.rows(alone, question, ["category"]) == cost.rows(whole, question, ["category"])
 
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
+from trainfare.report import cost
 from trainfare.report.cost import Question
 from trainfare.report.opened import Opened
-from trainfare.tables import LABELS
+from trainfare.tables import BASES, LABELS
 
 
 def facts(opened: Opened, job_id: str) -> dict[str, Any] | None:
@@ -23,6 +24,22 @@ def by_category(opened: Opened, question: Question) -> list[dict[str, Any]]:
     return opened.engine.records(
         f"SELECT category, rule, sum({question.basis}) AS cost FROM {question.slice.shares} "
         "GROUP BY category, rule ORDER BY abs(sum(cost) OVER (PARTITION BY category)) DESC, category, abs(cost) DESC, rule"
+    )
+
+
+def rates(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """What the job costs on each basis, and what that is per wall and GPU hour that the bill covers."""
+    (held,) = cost.rows(opened, question, [])
+    wall = held.wall_seconds - held.unbilled_wall_seconds
+    gpu = None if held.gpu_seconds is None else held.gpu_seconds - (held.unbilled_gpu_seconds or 0)
+    micros = {"wall": wall * 1_000_000, "gpu": "NULL" if gpu is None else int(gpu * 1_000_000)}
+    per = ", ".join(
+        f"per_hour(CAST(cost AS DECIMAL(38,12)), CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items()
+    )
+    sums = " UNION ALL ".join(f"SELECT '{basis}' AS basis, sum({basis}) AS cost FROM own" for basis in BASES)
+    return opened.engine.records(
+        f"WITH own AS (SELECT * FROM {question.slice.shares} WHERE payer_kind IN ('attempt', 'label')) "
+        f"SELECT basis, cost, {per} FROM ({sums})"
     )
 
 

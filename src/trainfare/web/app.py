@@ -26,7 +26,7 @@ from trainfare.web.books import Shelf
 from trainfare.web.door import Door, Rules
 from trainfare.web.figures import Figures
 from trainfare.web.headers import secure
-from trainfare.web.rights import may_read
+from trainfare.web.rights import PUBLIC, may_read
 from trainfare.web.viewer import Viewer
 from trainfare.web.watched import Watched
 
@@ -113,4 +113,4 @@ def _static() -> list[Any]:
     if not STATIC.is_dir():
         return []
     kept = CacheControlHeader(max_age=A_YEAR, public=True, immutable=True)
-    return [create_static_files_router("/static", [STATIC], cache_control=kept, include_in_schema=False)]
+    return [create_static_files_router("/static", [STATIC], cache_control=kept, include_in_schema=False, opt=PUBLIC)]

@@ -9,7 +9,7 @@ from typing import Any
 from trainfare.report import cost, trend
 from trainfare.report import job as jobs
 from trainfare.report.render import exact, money
-from trainfare.tables import BASES, LABELS
+from trainfare.tables import LABELS
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.frame import BASIS_NAMES
 from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, ratio
@@ -40,15 +40,15 @@ def sheet(desk: Desk, job: str) -> Sheet:
 
 def figures(desk: Desk, job: str) -> list[Figure]:
     question = desk.of_job(job)
-    (by_wall,) = desk.ask_of(job, cost.rows, replace(question, per="wall"), [])
-    (by_gpu,) = desk.ask_of(job, cost.rows, replace(question, per="gpu"), [])
+    (held,) = desk.ask_of(job, cost.rows, question, [])
+    (told,) = [row for row in desk.ask_of(job, jobs.rates, question) if row["basis"] == question.basis]
     from_ = desk.link("/dollar/job", job=job)
-    wall, gpu = f"{Decimal(by_wall.wall_seconds) / 3600:,.1f}", by_wall.gpu_seconds
+    wall, gpu = f"{Decimal(held.wall_seconds) / 3600:,.1f}", held.gpu_seconds
     return [
-        Figure("Cost", money(by_wall.cost), desk.currency, "Where does it come from?", exact(by_wall.cost), from_),
-        Figure("Per wall hour", money(by_wall.rate), f"{desk.currency} / h", "", exact(by_wall.rate)),
-        Figure("Per GPU hour", money(by_gpu.rate), f"{desk.currency} / h", "", exact(by_gpu.rate)),
-        Figure("Held for", wall, "wall h", f"{Decimal(by_wall.unbilled_wall_seconds) / 3600:,.1f} h not billed yet"),
+        Figure("Cost", money(held.cost), desk.currency, "Where does it come from?", exact(held.cost), from_),
+        Figure("Per wall hour", money(told["wall"]), f"{desk.currency} / h", "", exact(told["wall"])),
+        Figure("Per GPU hour", money(told["gpu"]), f"{desk.currency} / h", "", exact(told["gpu"])),
+        Figure("Held for", wall, "wall h", f"{Decimal(held.unbilled_wall_seconds) / 3600:,.1f} h not billed yet"),
         Figure("GPU hours", "-" if gpu is None else f"{gpu / 3600:,.1f}", "GPU h"),
     ]
 
@@ -79,13 +79,8 @@ def categories(desk: Desk, job: str) -> Panel:
 
 
 def bases(desk: Desk, job: str) -> Panel:
-    rows = []
-    for basis in BASES:
-        question = replace(desk.of_job(job), basis=basis)
-        (by_wall,) = desk.ask_of(job, cost.rows, replace(question, per="wall"), [])
-        (by_gpu,) = desk.ask_of(job, cost.rows, replace(question, per="gpu"), [])
-        name = BASIS_NAMES[basis]
-        rows.append({"basis": name, "cost": by_wall.cost, "wall": by_wall.rate, "gpu": by_gpu.rate})
+    found = desk.ask_of(job, jobs.rates, desk.of_job(job))
+    rows = [row | {"basis": BASIS_NAMES[row["basis"]]} for row in found]
     columns = [
         Column("basis", "Cost"),
         Column("cost", desk.currency, "money"),

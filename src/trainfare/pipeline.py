@@ -93,10 +93,12 @@ def books_of_files(
     progress: Progress = silent,
     needed: Mapping[str, str] = MappingProxyType({}),
     as_of: datetime | None = None,
+    only_cost: bool = False,
 ) -> list[BookFiles]:
     """The books of the given files, without a workspace: their tables are written below `folder`.
 
-    `needed` has the kinds of files that must be among them, and what a user calls them.
+    `needed` has the kinds of files that must be among them, and what a user calls them. With `only_cost` there are only the tables
+    that a report of cost reads.
     """
     delivered = intake.into_folder(engine.reader, config, folder, progress)
     for kind, what in needed.items():
@@ -109,7 +111,7 @@ def books_of_files(
         raise _no_charges(only, read.months)
     books = []
     for month in [only] if only else read.months:
-        files = {name: folder / f"{name}-{month}.parquet" for name in book.TABLES}
+        files = {name: folder / f"{name}-{month}.parquet" for name in (book.OF_COST if only_cost else book.TABLES)}
         if _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month)):
             through = _write_book(engine, config, month, read.kept_as_of, files, None, progress)
             books.append(BookFiles(month, 0, files, through))
@@ -278,7 +280,7 @@ def _write_book(
     account.run(engine, config, month)
     account.keep(engine, month, files["shares"])
     engine.values("settings", "settings VARCHAR, as_of VARCHAR", [(remembered(config), as_of)])
-    through = book.run(engine, month, before)
+    through = book.run(engine, month, before, is_whole=files.keys() == book.TABLES.keys())
     progress(f"writing {month}")
     for name, path in files.items():
         if name != "shares":

@@ -131,5 +131,7 @@ def _open_files(stack: ExitStack, config: Config, month: Month | None) -> Opened
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True)))
     engine = stack.enter_context(pipeline.fresh_engine())
     with terminal.progress() as told:
-        books = pipeline.books_of_files(config, folder, engine, month, told, {"bill": "bill", "jobs": "job log"})
+        books = pipeline.books_of_files(
+            config, folder, engine, month, told, {"bill": "bill", "jobs": "job log"}, only_cost=True
+        )
         return open_books(engine, books)

@@ -38,10 +38,31 @@ TABLES = {
     "settings": "settings",
 }
 """The files of a book, and what each is written from."""
+OF_COST = {
+    name: TABLES[name]
+    for name in (
+        "shares",
+        "ways",
+        "payers",
+        "book_attempts",
+        "book_placements",
+        "book_machines",
+        "bill_totals",
+        "conversions",
+        "estimates",
+        "estimate_errors",
+        "findings",
+        "rules_in_force",
+        "settings",
+    )
+}
+"""What of it a report of cost reads."""
 
 
-def run(engine: Engine, month: Month, before: Mapping[str, Path] | None = None) -> datetime | None:
-    """Make the tables of the month's book; returns the time through which the bill is complete.
+def run(
+    engine: Engine, month: Month, before: Mapping[str, Path] | None = None, is_whole: bool = True
+) -> datetime | None:
+    """Make the tables of the month's book, or only those of `OF_COST`; returns the time through which the bill is complete.
 
     `before` has the files of the version before, if there is one: what it estimated is compared with the bill.
     """
@@ -62,11 +83,12 @@ def run(engine: Engine, month: Month, before: Mapping[str, Path] | None = None) 
         engine.step(PACKAGE, step, step, {"first_special": str(keyed.FIRST_SPECIAL)})
     _converted(engine)
     _compare(engine, second, before)
-    lost_work.run(engine, second)
-    for step in ("used", "book_usage", "egress", "spend_rates"):
-        engine.step(PACKAGE, step, step, times)
     findings.run(engine, second)
-    failures.run(engine, month)
+    if is_whole:
+        lost_work.run(engine, second)
+        for step in ("used", "book_usage", "egress", "spend_rates"):
+            engine.step(PACKAGE, step, step, times)
+        failures.run(engine, month)
     return through
 
 

@@ -1,16 +1,16 @@
 """Print the reference pages from the code: `make reference`.
 
 Nothing on these pages is written twice. Tables, commands, settings, findings, files and rules come from where they are
-defined; what has no words there has them here, and a name without words stops the printing. The list of SQL steps in
+defined; what has no words there has them in `reference_words.py`, and a name without words stops the printing. The list of SQL steps in
 `house.md` is printed too, between its two marks.
 """
 
-import ast
 import csv
 import importlib
 import inspect
 import io
 import re
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from typing import Any
 import click
 
 from trainfare import config, ledger_tables, tables
-from trainfare.attribute import rules, weighing
+from trainfare.attribute import rules
 from trainfare.cli.main import COMMANDS
 from trainfare.cli.main import cli as group
 from trainfare.metrics.failures import FAILURES
@@ -39,188 +39,30 @@ from trainfare.web.api import documents
 from trainfare.web.app import create_app
 
 DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+
+from house_steps import head, steps  # noqa: E402
+from layout import code, grid, sentence  # noqa: E402
+from reference_words import (  # noqa: E402
+    AMONG,
+    BY,
+    CHECK_SETTINGS,
+    CONVERT_SETTINGS,
+    ENGINE_SETTINGS,
+    EXIT_CODES,
+    IDLE,
+    MATCH,
+    RULE_SETTINGS,
+    SERVE_SETTINGS,
+    SETTINGS,
+    SOURCE_SETTINGS,
+    TO,
+    VARIABLES,
+    WAYS_TO_SHARE,
+)
+
 PRINTED = "<!-- Printed by docs/print_reference.py. Do not edit: run `make reference`. -->\n"
 STEPS_BEGIN, STEPS_END = "<!-- steps: printed by docs/print_reference.py -->\n", "<!-- end of steps -->\n"
-
-SETTINGS = {
-    "currency": (
-        "The currency of bills that have no BillingCurrency; a bill's own counts first. Also the one that "
-        "reports are in "
-        "where a bill has several and `--currency` is not given."
-    ),
-    "catalog": (
-        "Where the catalog is: a file, or a URL such as `postgresql://user@host/database`. "
-        "Without it: `catalog.sqlite` in the workspace."
-    ),
-    "serve": "Who is let in by `trainfare serve`, below `[serve]`. See below.",
-    "source": "What to read, one `[[source]]` for each. See below.",
-    "labels": (
-        'Which tags on the bill mean which label of a job, most wanted first, as in `team = ["team", "squad"]`. '
-        "Known labels: {labels}, and `job`. A label that is not named here is the tag of the same name; "
-        "`job` is `job_id` or `trainfare_job`."
-    ),
-    "rule": "Who pays for what, one `[[rule]]` for each, in order. See below.",
-    "default_rules": (
-        "Whether the built-in rules come after yours. With `false`, what none of yours matches is unallocated."
-    ),
-    "estimate": (
-        "Whether hours that no bill speaks of yet are estimated, from the last known rate, the contract or a price list. "
-        "What is estimated is marked, and goes when the bill comes."
-    ),
-    "convert": "Into which currency charges of other currencies are converted, below `[convert]`. See below.",
-    "check": "How much is too much for `trainfare check`. See below.",
-    "engine": "What runs the account. See below.",
-}
-ENGINE_SETTINGS = {
-    "name": "`duckdb`, embedded, or `spark`. `--engine` overrules it. The digits are the same.",
-    "master": (
-        "Where Spark is: `spark://host:7077`, `sc://host`, `local[*]`, `yarn`. Without it: what spark-submit gives. "
-        "`--spark-master` overrules it."
-    ),
-    "settings": 'Settings for Spark, passed through, as in `{ "spark.executor.memory" = "4g" }`.',
-}
-CONVERT_SETTINGS = {
-    "to": (
-        "The currency everything is converted to, by the rate tables among the sources. Without it nothing is converted, and "
-        "currencies stay apart."
-    ),
-    "days": "How many days a rate counts for where later days have none, such as weekends. Monthly tables need `31`. Without it: 7.",
-}
-SERVE_SETTINGS = {
-    "sign_in": (
-        "`none`: whoever reaches the service, which then listens on loopback only; `local`: people with a password, "
-        "added with `trainfare user add`; `proxy`: whom a proxy names. Tokens count with each of them."
-    ),
-    "proxies": "Addresses from which the proxy's header is believed.",
-    "proxy_header": "The header in which the proxy names the person, who must be a user here.",
-    "session_hours": "How long somebody stays signed in.",
-    "requests_per_minute": "The most that one address may ask for in a minute, where people sign in.",
-}
-CHECK_SETTINGS = {
-    "unallocated": "F1: cost of training without a payer.",
-    "owner_coverage": "F1: at least so much of the cost of jobs is of jobs with an owner.",
-    "retry": "F2: compute cost that was lost with spot machines, of what jobs cost in pools whose machines are taken away.",
-    "egress": "F3: network cost of sending data to another region.",
-    "unreported_io": "F4: cost of storage that the measured requests do not explain.",
-    "counted_twice": "F5: cost of what is counted twice.",
-    "commitment_step": "F6: by how much the cost of what commitments cover departs from its price.",
-    "burst": "F7: idle cost of machines that came up in bursts.",
-    "not_billed": "F8: estimated cost of the time that is not billed yet.",
-    "labour": "F9: time entries that do not fit.",
-    "new_licence": "F10: licences that cost nothing before.",
-}
-SOURCE_SETTINGS = {
-    "path": "A file, or a pattern such as `bills/*.csv`, relative to the folder of the settings file.",
-    "name": "Stands beside every share of this source. Without it: the file's name, or the folder's for a pattern.",
-    "zone": "Time zone of times that name none, as in sacct output. An IANA name such as `Europe/Berlin`.",
-}
-RULE_SETTINGS = {
-    "name": "Stands beside every share the rule makes. Each rule has its own.",
-    "match": "Which charges. All of its keys must hold; without any, every charge matches. See below.",
-    "among": "Within what the charges are shared. Exactly one of `among`, `to` and `parts` is given.",
-    "by": "What payers are weighed by. Without it: `gpu_seconds`. Only with `among`.",
-    "idle": (
-        "What becomes of time nobody held. Without it: `keep` among machine and cluster, `spread` among all others."
-    ),
-    "to": "The one payer that gets everything.",
-    "parts": 'Payers with fixed parts, as in `{ "team:nlp" = 60, "team:vision" = 40 }`. Whole numbers, of any sum.',
-    "reason": "Why, in a few words; shown beside money that goes to no job.",
-}
-MATCH = {
-    "category": "what kind of cost: {categories}",
-    "charge_category": "ChargeCategory: Usage, Purchase, Tax, Credit or Adjustment",
-    "charge_class": "ChargeClass: Correction, or nothing",
-    "service": "ServiceName",
-    "service_category": "ServiceCategory",
-    "provider": "ServiceProviderName or ProviderName",
-    "account": "SubAccountId, or BillingAccountId where there is none",
-    "billing_account": "BillingAccountId",
-    "region": "RegionId",
-    "resource_id": "ResourceId",
-    "resource_name": "ResourceName",
-    "resource_type": "ResourceType",
-    "sku": "SkuId",
-    "pricing": "PricingCategory",
-    "commitment_id": "CommitmentDiscountId",
-    "commitment_status": "CommitmentDiscountStatus: Used or Unused",
-    "reservation_status": "CapacityReservationStatus: Used or Unused",
-    "instance_type": "InstanceType in SkuPriceDetails, or one found in ChargeDescription",
-    "description": "ChargeDescription",
-    "source": "name of the source",
-    "origin": "what the charge comes from: {origins}",
-    "currency": "BillingCurrency",
-    "machine": "`true`: the charge's resource is a machine; `false`: it is none",
-    "tag": 'tags: `{ team = "nlp" }`, `{ team = true }` for any value, `{ team = false }` for none',
-}
-AMONG = {
-    "machine": "the attempts that held the charged machine",
-    "cluster": "the attempts on machines of the cluster: the machine's, or the one the charge's tag `cluster` names",
-    "account": "the attempts on machines of the charge's account",
-    "region": "the attempts on machines of the charge's region",
-    "job": "the attempts of the job the charge's tag names",
-    "all": "all attempts; by spend: all payers of the same billing account, or of all where the charge has none",
-    "tag:KEY": "the attempts whose label KEY is the charge's tag KEY; if none ran then, the payer `KEY:VALUE` itself",
-}
-BY = {
-    "gpu_seconds": "GPUs held times seconds. Without GPUs: CPUs; of which nothing is known either: time",
-    "cpu_seconds": "CPUs held times seconds",
-    "memory": "memory held times seconds",
-    "dominant": "the largest of the parts of GPUs, CPUs and memory that were held, times seconds",
-    "bytes_sent": (
-        "bytes sent, as measured; those that stay within a region are left out. Where nothing was measured in the charge's "
-        "time: as `gpu_seconds`, and a finding says so"
-    ),
-    "requests": "storage requests, as measured. Where nothing was measured in the charge's time: as `gpu_seconds`, and a finding says so",
-    "wall_seconds": "time in which anything was held, each second once",
-    "spend": "what each payer was given by all other rules in the month, in effective cost",
-    "evenly": "one for each attempt that held anything in the charge's time",
-}
-IDLE = {
-    "keep": "time nobody held is a payer of its own, `__idle__`",
-    "spread": "only those who held something pay",
-    "owner": "the team that the machine file names pays for the idle time of its machines, as `team:NAME`",
-}
-TO = {
-    "__idle__": "paid for and not used",
-    "__unallocated__": "nobody could be found who pays",
-    "__outside__": "on the bill, but not training",
-}
-VARIABLES = {
-    "TRAINFARE_LOG": "`json` or `text`: how `trainfare serve` logs; without it JSON lines where stderr is no terminal",
-    "TRAINFARE_WORKSPACE": "set by `trainfare serve` for its processes: the workspace",
-    "TRAINFARE_FORM_SECRET": "set by `trainfare serve` for its processes, anew at each start: signs its forms",
-    "TRAINFARE_CURRENCY": "counts before `currency` in the settings file",
-    "TRAINFARE_CATALOG": "counts before `catalog` in the settings file",
-    "TRAINFARE_MEMORY_LIMIT": "most memory a command takes before it goes on on disk, such as `4GB`",
-}
-EXIT_CODES = {
-    0: "fine",
-    1: "`reconcile` found a difference",
-    2: "wrong usage, settings or files; the message says where, what and what to do",
-    3: "the data is not there yet, or another process was faster; the same command may work later",
-    4: "the catalog's server cannot be reached, or does not let you in",
-    130: "stopped with Ctrl-C",
-}
-STAGES = {
-    "sources/schedulers": (("sacct", "read"), ("sacct_json", "read"), ("slurm_runs", "place")),
-    "ledgers": (("laying", "lay"),),
-    "normalise": (("conversion", "prepare"), ("facts", "charges"), ("facts", "held"), ("estimating", "run")),
-    "attribute": (
-        ("account", "route"),
-        ("weighing", "weigh_all"),
-        ("account", "run"),
-        ("lineage", "open_job"),
-        ("lineage", "open_everything"),
-    ),
-    "metrics": (("book", "run"),),
-    "report": (("cost", "report"),),
-}
-"""Where the steps of each stage are run: modules and the functions to begin with."""
-WAYS_TO_SHARE = {
-    "spend": "by what every payer already pays",
-    "gpu_seconds": "by GPU seconds held",
-    "cpu_seconds": "by CPU seconds held",
-}
 
 
 def pages() -> dict[Path, str]:
@@ -246,20 +88,10 @@ def page(title: str, *parts: str) -> str:
     return f"{PRINTED}# {title}\n\n" + "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def grid(header: tuple[str, ...], rows: Any) -> str:
-    """A Markdown table."""
-    lines = [header, ("---",) * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def code(names: Any) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
 def worded(words: dict[str, str], names: Any) -> list[tuple[str, str]]:
     """Each name with its words. A name without words, or words without a name, is an error."""
     if odd := set(words) ^ set(names):
-        raise ValueError(f"docs/print_reference.py: no words, or no such name: {', '.join(sorted(odd))}")
+        raise ValueError(f"docs/reference_words.py: no words, or no such name: {', '.join(sorted(odd))}")
     told = {"labels": code(tables.LABELS), "categories": ", ".join(tables.CATEGORIES)}
     told |= {"origins": ", ".join(tables.ORIGINS)}
     filled = {
@@ -453,10 +285,10 @@ def findings_page() -> str:
         "## Failure modes",
     ]
     for failure in FAILURES:
-        shown = " ".join(_head("trainfare.metrics.modes", failure.query))
+        shown = " ".join(head("trainfare.metrics.modes", failure.query))
         parts += [
             f"### {failure.code}: {failure.query.replace('_', ' ')}",
-            f"{_sentence(failure.what)}",
+            f"{sentence(failure.what)}",
             f"Rows: {shown}",
             f"Likely cause: {failure.cause}.",
             f"What to do: {failure.remedy}",
@@ -464,8 +296,8 @@ def findings_page() -> str:
         ]
     parts += ["## Faults of the records"]
     for fault in FAULTS:
-        shown = " ".join(_head("trainfare.metrics.faults", fault.code.lower()))
-        parts += [f"### {fault.code}", f"{_sentence(fault.what)}", f"Rows: {shown}", f"What to do: {fault.remedy}"]
+        shown = " ".join(head("trainfare.metrics.faults", fault.code.lower()))
+        parts += [f"### {fault.code}", f"{sentence(fault.what)}", f"Rows: {shown}", f"What to do: {fault.remedy}"]
     return page("Findings", *parts)
 
 
@@ -592,67 +424,6 @@ def _shared(rule: config.Rule) -> str:
         who = words[rule.among]
     idle = f"; {IDLE[rule.idle]}" if rule.idle else ""
     return f"`{rule.among}`: {who}, {WAYS_TO_SHARE[rule.by]}{idle}"
-
-
-def steps() -> str:
-    """The SQL steps of each stage, in the order they run."""
-    text = ""
-    for stage, modules in STAGES.items():
-        package = f"trainfare.{stage.replace('/', '.')}"
-        there = sorted(
-            file.name.removesuffix(".sql") for file in resources.files(package).iterdir() if file.name.endswith(".sql")
-        )
-        found = [
-            name
-            for module, entry in modules
-            for name in _named(importlib.import_module(f"{package}.{module}"), entry, there)
-        ]
-        rows = [(f"`{name}`", _purpose(package, name)) for name in dict.fromkeys([*found, *there])]
-        text += f"\n**{stage}**\n\n{grid(('step', 'gives'), rows)}\n"
-    return text + "\n"
-
-
-def _named(module: Any, entry: str, wanted: list[str]) -> Iterator[str]:
-    """The wanted words in the order the code comes to them, following calls within the module."""
-    functions = {
-        node.name: node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.FunctionDef)
-    }
-    entered: set[str] = set()
-
-    def visit(node: ast.AST) -> Iterator[str]:
-        if isinstance(node, ast.Constant) and node.value in wanted:
-            yield node.value
-        for child in node.values if isinstance(node, ast.Dict) else ast.iter_child_nodes(node):
-            yield from visit(child)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            yield from enter(node.func.id)
-
-    def enter(name: str) -> Iterator[str]:
-        if name in functions and name not in entered:
-            entered.add(name)
-            for statement in functions[name].body:
-                yield from visit(statement)
-
-    yield from enter(entry)
-
-
-def _head(package: str, name: str) -> list[str]:
-    """The lines of comment a step opens with."""
-    lines = resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8").split("\n")
-    head = lines[: next((place for place, line in enumerate(lines) if not line.startswith("--")), len(lines))]
-    return [line.removeprefix("--").strip() for line in head]
-
-
-def _purpose(package: str, name: str) -> str:
-    """What comes out of a step, in a sentence."""
-    text = " ".join(_head(package, name))
-    out = text.partition("Out: ")[2] if text.startswith("In: ") else text
-    sentence = _sentence(re.split(r"(?<=[.])\s", out, maxsplit=1)[0])
-    return sentence.replace("{{second}}", f"{weighing.SECOND:,}").replace("{{", "").replace("}}", "")
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].removesuffix(".") + "."
 
 
 def main() -> None:

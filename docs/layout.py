@@ -1,0 +1,18 @@
+"""Pieces of Markdown that printed pages are made of."""
+
+from typing import Any
+
+
+def grid(header: tuple[str, ...], rows: Any) -> str:
+    """A Markdown table."""
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def code(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
+    return text[:1].upper() + text[1:].removesuffix(".") + "."

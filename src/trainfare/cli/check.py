@@ -14,7 +14,7 @@ from trainfare.cli import options, published, terminal
 from trainfare.errors import TrainfareError
 from trainfare.report import check as checking
 from trainfare.report import records
-from trainfare.report.opened import Opened, open_books
+from trainfare.report.opened import Opened
 from trainfare.report.render import money
 
 if TYPE_CHECKING:
@@ -44,14 +44,10 @@ def check(
 
     With CODE, every row that shows this finding. Limits stand below [check] in the settings.
     """
-    from trainfare.pipeline import fresh_engine
-
     with ExitStack() as stack:
         config = options.settings_of(workspace)
         store = published.open_store(stack, config, workspace)
-        book = published.latest(store, options.as_month(month))
-        engine = stack.enter_context(fresh_engine())
-        opened = open_books(engine, [store.files(book)])
+        book, opened = published.open_latest(stack, store, options.as_month(month))
         if code:
             _show_rows(opened, code.upper(), format_)
             return

@@ -28,8 +28,14 @@ def latest(store: Store, month: Month | None) -> Book:
 
 def open_book(stack: ExitStack, config: Config, workspace: Path, month: Month | None) -> Opened:
     """The newest version of a month, ready to be asked."""
+    _, opened = open_latest(stack, open_store(stack, config, workspace), month)
+    return opened
+
+
+def open_latest(stack: ExitStack, store: Store, month: Month | None) -> tuple[Book, Opened]:
+    """The newest version of a month as the catalog has it, and ready to be asked."""
     from trainfare.pipeline import fresh_engine
 
-    store = open_store(stack, config, workspace)
+    book = latest(store, month)
     engine = stack.enter_context(fresh_engine())
-    return open_books(engine, [store.files(latest(store, month))])
+    return book, open_books(engine, [store.files(book)])

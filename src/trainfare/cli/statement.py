@@ -41,18 +41,14 @@ def statement(
     folder: Path,
 ) -> None:
     """Write the monthly statement of each cost centre, or of the VALUEs named: what it is charged, what for, and how that ties out."""
-    from trainfare.pipeline import fresh_engine
     from trainfare.report.cost import Question
-    from trainfare.report.opened import open_books
     from trainfare.report.statements import forms as printed
     from trainfare.report.statements.statement import statements
 
     with ExitStack() as stack:
         config = options.settings_of(workspace)
         store = published.open_store(stack, config, workspace)
-        book = published.latest(store, options.as_month(month))
-        engine = stack.enter_context(fresh_engine())
-        opened = open_books(engine, [store.files(book)])
+        book, opened = published.open_latest(stack, store, options.as_month(month))
         question = Question([], basis, "gpu", scope, opened.currency(currency, config.currency))
         closed = printed.state_of(opened, book, store.catalog.closing(book.month))
         folder.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,7 @@ from house_steps import head, steps  # noqa: E402
 from layout import code, grid, sentence  # noqa: E402
 from reference_words import (  # noqa: E402
     AMONG,
+    BUDGET_SETTINGS,
     BY,
     CHECK_SETTINGS,
     CONVERT_SETTINGS,
@@ -244,6 +245,10 @@ def settings_page() -> str:
         "## `[check]`",
         "Numbers are percent, of the cost of training unless told otherwise: of all that is not `__outside__`.",
         _settings_of(config.Check, CHECK_SETTINGS),
+        "## `[budget]`",
+        'Amounts are whole numbers, or text where they have a point, as in `"1250.50"`. How they are used: '
+        "[forecast and budget](../howto/forecast.md).",
+        _settings_of(config.Budget, BUDGET_SETTINGS),
         "## `[convert]`",
         "How rates are found and amounts rounded: [convert currencies](../howto/currencies.md).",
         _settings_of(config.Convert, CONVERT_SETTINGS),

@@ -29,6 +29,7 @@ SETTINGS = {
         "What is estimated is marked, and goes when the bill comes."
     ),
     "convert": "Into which currency charges of other currencies are converted, below `[convert]`. See below.",
+    "budget": "How much may be spent in a month, below `[budget]`. See below.",
     "check": "How much is too much for `trainfare check`. See below.",
     "engine": "What runs the account. See below.",
 }
@@ -39,6 +40,12 @@ ENGINE_SETTINGS = {
         "`--spark-master` overrules it."
     ),
     "settings": 'Settings for Spark, passed through, as in `{ "spark.executor.memory" = "4g" }`.',
+}
+BUDGET_SETTINGS = {
+    "currency": "The currency of the amounts. Without it: that of `[convert]`, or the usual one.",
+    "total": "What everything together may cost in a month, with idle, unallocated and outside.",
+    "team": "What each team may cost in a month, as in `{ nlp = 200000 }`.",
+    "cost_center": 'What each cost centre may cost in a month, as in `{ "4711" = 200000 }`.',
 }
 CONVERT_SETTINGS = {
     "to": (

@@ -1,18 +1,30 @@
 """The settings: one frozen value, refused whole if wrong, with everything that is wrong at once."""
 
-import difflib
 import os
 import re
 import tomllib
 import zoneinfo
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import msgspec
 
 from trainfare.errors import Faults, TrainfareError
-from trainfare.sections import Check, Convert, EngineChoice, Serve, check_convert, check_engine, check_serve
+from trainfare.sections import (
+    Budget,
+    Check,
+    Convert,
+    EngineChoice,
+    Serve,
+    check_budget,
+    check_budget_currency,
+    check_convert,
+    check_engine,
+    check_serve,
+)
+from trainfare.setting_words import known, plain, shown_type
 from trainfare.tables import CATEGORIES, LABELS
 
 FILE_NAME = "trainfare.toml"
@@ -86,6 +98,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_rules: bool = True
     estimate: bool = False
     convert: Convert = Convert()
+    budget: Budget | None = None
     check: Check = Check()
     serve: Serve = Serve()
     engine: EngineChoice = EngineChoice()
@@ -95,6 +108,14 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def tag_keys(self, label: str) -> tuple[str, ...]:
         """The tag names that mean `label` on the bill, most wanted first."""
         return self.labels.get(label, (label,))
+
+    @property
+    def budget_currency(self) -> str | None:
+        return (self.budget.currency or self.convert.to or self.currency) if self.budget else None
+
+    def budgets(self, currency: str) -> dict[str, Decimal]:
+        """How much may be spent in a month, by whose budget it is; none in any currency but the budget's own."""
+        return self.budget.amounts if self.budget and self.budget_currency == currency else {}
 
 
 def remembered(config: Config) -> str:
@@ -140,7 +161,11 @@ def parse(text: str, path: Path) -> Config:
     faults = Faults()
     _check_raw(raw, where, faults)
     faults.refuse()
-    return msgspec.structs.replace(msgspec.convert(raw, Config), where=where, folder=path.parent)
+    config = msgspec.structs.replace(msgspec.convert(raw, Config), where=where, folder=path.parent)
+    if config.budget:
+        check_budget_currency(config.budget, config.currency, config.convert.to, f"{where} [budget]", faults)
+        faults.refuse()
+    return config
 
 
 def _not_toml(where: str, message: str) -> TrainfareError:
@@ -167,10 +192,12 @@ def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
     _check_top(msgspec.convert(sound, Config), where, faults)
     _check_limits(raw.get("check", {}), f"{where} [check]", faults)
     for name, (shape, check) in _SECTIONS.items():
-        section, place = raw.get(name, {}), f"{where} [{name}]"
+        if name not in raw:
+            continue
+        section, place = raw[name], f"{where} [{name}]"
         if not isinstance(section, dict):
             do = f"Write [{name}] and its settings below."
-            faults.add(f"{where} {name}", f"{_shown_type(section)} where a table belongs", do)
+            faults.add(f"{where} {name}", f"{shown_type(section)} where a table belongs", do)
         elif _sound(section, shape, place, faults) == section:
             check(msgspec.convert(section, shape), place, faults)
     for number, entry in _entries(raw, "source", where, faults):
@@ -193,12 +220,12 @@ def _entries(raw: dict[str, Any], table: str, where: str, faults: Faults) -> lis
     entries = raw.get(table, [])
     if not isinstance(entries, list):
         do = f"Write [[{table}]] with two brackets: there can be several."
-        faults.add(f"{where} {table}", f"{_shown_type(entries)} where a list belongs", do)
+        faults.add(f"{where} {table}", f"{shown_type(entries)} where a list belongs", do)
         return []
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict):
             do = f"Write [[{table}]] and its settings below."
-            faults.add(f"{where} [[{table}]] #{number}", f"{_shown_type(entry)} where a table belongs", do)
+            faults.add(f"{where} [[{table}]] #{number}", f"{shown_type(entry)} where a table belongs", do)
     return [(number, entry) for number, entry in enumerate(entries, 1) if isinstance(entry, dict)]
 
 
@@ -209,7 +236,7 @@ def _sound(entry: dict[str, Any], shape: type[msgspec.Struct], place: str, fault
     for name, value in entry.items():
         before = len(faults.found)
         if name not in fields:
-            _known(name, list(fields), place, faults)
+            known(name, list(fields), place, faults)
         elif get_origin(fields[name].type) is dict and isinstance(value, dict):
             for key, inner in value.items():
                 _check_type(inner, get_args(fields[name].type)[1], f"{place} {name}.{key}", name, faults)
@@ -227,11 +254,12 @@ def _check_type(value: object, type_: Any, place: str, name: str, faults: Faults
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
-        faults.add(place, _plain(str(error)), _EXAMPLES.get(name, f'Write {name} = "...".'))
+        faults.add(place, plain(str(error)), _EXAMPLES.get(name, f'Write {name} = "...".'))
 
 
 _NOT_SET = ("where", "folder")
 _SECTIONS: dict[str, tuple[type[msgspec.Struct], Callable[[Any, str, Faults], None]]] = {
+    "budget": (Budget, check_budget),
     "convert": (Convert, check_convert),
     "engine": (EngineChoice, check_engine),
     "serve": (Serve, check_serve),
@@ -247,43 +275,10 @@ _EXAMPLES = {
     "estimate": "Write estimate = true or false.",
     "currency": 'Write currency = "USD".',
     "days": "Write days = 7.",
+    "team": "Write a table of teams, as in team = { nlp = 200000 }.",
+    "cost_center": 'Write a table of cost centres, as in cost_center = { "4711" = 200000 }.',
     "settings": 'Write text, as in settings = { "spark.executor.memory" = "4g" }.',
 }
-_TYPES = {
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a table",
-    "null": "nothing",
-    "datetime": "a time",
-    "date": "a date",
-    "time": "a time of day",
-}
-
-
-def _plain(message: str) -> str:
-    """Say "Expected `str`, got `int` - at `$.x`" in the words of a settings file."""
-    found = re.match(r"Expected `([a-z]+)(?: \| null)?`, got `([a-z]+)`", message)
-    if not found:
-        return message[0].lower() + message[1:]
-    wanted, got = (_TYPES.get(name, name) for name in found.groups())
-    return f"{got} where {wanted} belongs"
-
-
-def _shown_type(value: object) -> str:
-    names: dict[type, str] = {str: "str", bool: "bool", int: "int", float: "float", list: "array", dict: "object"}
-    if value == []:
-        return "an empty list"
-    return _TYPES[names.get(type(value), "datetime")]
-
-
-def _known(name: str, names: list[str], where: str, faults: Faults) -> None:
-    if name not in names:
-        near = difflib.get_close_matches(name, names, 1)
-        do = f"Did you mean '{near[0]}'?" if near else f"Known are: {', '.join(sorted(names))}."
-        faults.add(where, f"unknown setting '{name}'", do)
 
 
 def _check_top(config: Config, where: str, faults: Faults) -> None:
@@ -291,7 +286,7 @@ def _check_top(config: Config, where: str, faults: Faults) -> None:
         told = "TRAINFARE_CURRENCY" if os.environ.get("TRAINFARE_CURRENCY") else f"{where} currency"
         faults.add(told, f"'{config.currency}' is not a currency code", "Use an ISO 4217 code such as USD.")
     for label, tags in config.labels.items():
-        _known(label, [*LABELS, "job"], f"{where} [labels]", faults)
+        known(label, [*LABELS, "job"], f"{where} [labels]", faults)
         if not all(tags) or not tags:
             faults.add(f"{where} labels.{label}", "names no tag", _EXAMPLES["labels"])
 
@@ -300,14 +295,14 @@ def _check_limits(limits: object, place: str, faults: Faults) -> None:
     """Limits are percentages; each that is none is told."""
     if not isinstance(limits, dict):
         do = "Write [check] and its settings below, as in unallocated = 5."
-        faults.add(place, f"{_shown_type(limits)} where a table belongs", do)
+        faults.add(place, f"{shown_type(limits)} where a table belongs", do)
         return
     for name, value in limits.items():
         do = f"Write a number from 0 to 100, as in {name} = {getattr(Check(), name, '5')}."
         if name not in Check.__struct_fields__:
-            _known(name, list(Check.__struct_fields__), place, faults)
+            known(name, list(Check.__struct_fields__), place, faults)
         elif isinstance(value, bool) or not isinstance(value, int | float):
-            faults.add(f"{place} {name}", f"{_shown_type(value)} where a number belongs", do)
+            faults.add(f"{place} {name}", f"{shown_type(value)} where a number belongs", do)
         elif not 0 <= value <= 100:
             faults.add(f"{place} {name}", f"{value} is not a percentage", do)
 
@@ -365,15 +360,15 @@ def _check_match(match: dict[str, Any], place: str, faults: Faults) -> None:
     for key, wanted in match.items():
         at = f"{place} match.{key}"
         if key not in MATCH_KEYS:
-            _known(key, list(MATCH_KEYS), f"{place} match", faults)
+            known(key, list(MATCH_KEYS), f"{place} match", faults)
         elif key == "machine":
             if not isinstance(wanted, bool):
-                faults.add(at, f"{_shown_type(wanted)} where true or false belongs", "Write machine = true.")
+                faults.add(at, f"{shown_type(wanted)} where true or false belongs", "Write machine = true.")
         elif key == "tag":
             _check_tags(wanted, at, faults)
         elif not _texts(wanted):
             do = 'Write "text", with * for anything, or a list such as ["one", "two"].'
-            faults.add(at, f"{_shown_type(wanted)} where text belongs", do)
+            faults.add(at, f"{shown_type(wanted)} where text belongs", do)
         elif key == "category":
             for name in [wanted] if isinstance(wanted, str) else wanted:
                 if "*" not in name and name not in CATEGORIES:
@@ -383,13 +378,13 @@ def _check_match(match: dict[str, Any], place: str, faults: Faults) -> None:
 def _check_tags(wanted: object, at: str, faults: Faults) -> None:
     do = 'Write tag = { team = "nlp" }, or { team = true } for any value.'
     if not isinstance(wanted, dict):
-        faults.add(at, f"{_shown_type(wanted)} where a table belongs", do)
+        faults.add(at, f"{shown_type(wanted)} where a table belongs", do)
     elif not wanted:
         faults.add(at, "names no tag", do)
     else:
         for name, value in wanted.items():
             if not isinstance(value, bool) and not _texts(value):
-                faults.add(f"{at}.{name}", f"{_shown_type(value)} where text, true or false belongs", do)
+                faults.add(f"{at}.{name}", f"{shown_type(value)} where text, true or false belongs", do)
 
 
 def _texts(value: object) -> bool:

@@ -1,14 +1,36 @@
-"""Sections of the settings that stand for themselves: [check], [convert], [serve] and [engine]."""
+"""Sections of the settings that stand for themselves: [budget], [check], [convert], [serve] and [engine]."""
 
 import ipaddress
 import re
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 
 from trainfare.errors import Faults
 
 SIGN_IN = ("none", "local", "proxy")
+
+
+class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much may be spent in a month: in total, and by teams and cost centres. Amounts are whole numbers, or text with a point."""
+
+    currency: str | None = None
+    total: Any = None
+    team: dict[str, Any] = msgspec.field(default_factory=dict)
+    cost_center: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Every amount as it was written, by whose it is: `all`, or a label and its value such as team:nlp."""
+        told = {"all": self.total} if self.total is not None else {}
+        for label in ("team", "cost_center"):
+            told |= {f"{label}:{value}": amount for value, amount in getattr(self, label).items()}
+        return told
+
+    @property
+    def amounts(self) -> dict[str, Decimal]:
+        return {of: Decimal(amount) for of, amount in self.given.items()}
 
 
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +75,34 @@ class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proxy_header: str = "X-Forwarded-User"
     session_hours: int = 12
     requests_per_minute: int = 1200
+
+
+def check_budget(budget: Budget, place: str, faults: Faults) -> None:
+    """Tell what is wrong with a [budget] of the right shape."""
+    if budget.currency is not None and not re.fullmatch(r"[A-Z]{3}", budget.currency):
+        faults.add(
+            f"{place} currency", f"'{budget.currency}' is not a currency code", "Use an ISO 4217 code such as USD."
+        )
+    if not budget.given:
+        faults.add(place, "has no amount", "Write total = 500000, or amounts of teams, as in team = { nlp = 200000 }.")
+    for of, amount in budget.given.items():
+        is_whole = isinstance(amount, int) and not isinstance(amount, bool) and amount > 0
+        is_text = isinstance(amount, str) and re.fullmatch(r"\d{1,18}(\.\d{1,12})?", amount) and Decimal(amount) > 0
+        if not is_whole and not is_text:
+            do = 'Write a whole number above 0, or text if it has a point, as in total = "1250.50".'
+            name = "total" if of == "all" else of.replace(":", ".", 1)
+            shown = str(amount).lower() if isinstance(amount, bool) else repr(amount)
+            faults.add(f"{place} {name}", f"{shown} is not an amount", do)
+
+
+def check_budget_currency(budget: Budget, usual: str | None, to: str | None, place: str, faults: Faults) -> None:
+    """A budget is held against money of its own currency alone, so it must have one, and one that books can be in."""
+    told = budget.currency or to or usual
+    if told is None:
+        do = 'Write currency = "USD" there: amounts of different currencies are never compared.'
+        faults.add(place, "does not say its currency", do)
+    elif to is not None and told != to:
+        faults.add(f"{place} currency", f"is {told}, and [convert] makes everything {to}", f'Write currency = "{to}".')
 
 
 def check_convert(convert: Convert, place: str, faults: Faults) -> None:

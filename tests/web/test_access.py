@@ -17,6 +17,7 @@ from trainfare.web.app import create_app
 from .server import COMMAND, Answer, Server, serving
 
 PASSWORD = "correct horse battery"
+BUDGET = '[budget]\ncurrency = "USD"\ntotal = 123457\nteam = { nlp = 61235, vision = 27189 }\n'
 
 PUBLIC = ["/livez", "/healthz", "/readyz", "/api", "/api/openapi.json", "/sign-in"]
 EVERYBODY = [
@@ -31,6 +32,7 @@ EVERYBODY = [
     "/allocation",
     "/allocation/compute",
     "/api/v1/books",
+    "/api/v1/forecast",
     "/api/v1/jobs",
     "/api/v1/jobs/{job_id:str}",
     "/api/v1/jobs/{job_id:str}/explain",
@@ -77,7 +79,9 @@ def trainfare(workspace: Workspace, *arguments: str, given: str = "") -> str:
 def signed(company: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signed]:
     made = Workspace(shutil.copytree(company.folder, tmp_path_factory.mktemp("signed") / "workspace"))
     settings = made.folder / "trainfare.toml"
-    settings.write_text(f'{settings.read_text(encoding="utf-8")}\n[serve]\nsign_in = "local"\n', encoding="utf-8")
+    settings.write_text(
+        f'{settings.read_text(encoding="utf-8")}\n[serve]\nsign_in = "local"\n{BUDGET}', encoding="utf-8"
+    )
     trainfare(made, "user", "add", "ana", "--role", "team", "--sees", "team:nlp", given=PASSWORD + "\n")
     trainfare(made, "user", "add", "fin", "--role", "finance", given=PASSWORD + "\n")
     tokens = {
@@ -208,7 +212,17 @@ def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> No
         f"/panels/job-lineage/pots.csv?job={foreign}&from=2026-10&to=2026-10",
     ):
         assert signed.ask(path, "nlp").status == 404
-    foreign_words = {*others, costs["vision"], costs["speech"], "speech", "vision"}
+    foreign_words = {
+        *others,
+        costs["vision"],
+        costs["speech"],
+        "speech",
+        "vision",
+        "123457",
+        "123,457",
+        "27189",
+        "27,189",
+    }
     for path in (
         *EVERYBODY,
         "/api/v1/jobs?format=csv&limit=1000&window=2026-10",
@@ -216,6 +230,9 @@ def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> No
         "/api/v1/report?aggregate=machine,day&window=2026-10&format=csv",
         "/api/v1/trend?key=team&window=2026-10",
         "/panels/executive/teams.csv",
+        "/panels/executive/forecast.csv",
+        "/api/v1/forecast?by=team",
+        "/api/v1/forecast?filter=team:vision",
         "/export/jobs.csv?from=2026-10&to=2026-10",
         "/panels/dollar/flow.csv",
         f"/dollar/job?job={sorted(mine)[0]}&from=2026-10&to=2026-10",
@@ -226,6 +243,22 @@ def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> No
             word for word in foreign_words if word in text and not (word in ("vision", "speech") and f":{word}" in path)
         }
         assert not found, (path, found)
+
+
+def test_a_team_sees_its_own_budget(signed: Signed) -> None:
+    whole = signed.ask("/api/v1/forecast", "all").json["rows"]
+    budgets = {row["of"]: row["budget"] for row in whole}
+    assert budgets == {"all": "123457.00", "team:nlp": "61235.00", "team:vision": "27189.00"}
+    mine = signed.ask("/api/v1/forecast", "nlp").json["rows"]
+    assert {(row["of"], row["budget"]) for row in mine} == {("all", "61235.00")}
+    told = ("so_far", "forecast", "low", "high", "method", "used", "expected")
+    nlp = [[row[name] for name in told] for row in whole if row["of"] == "team:nlp"]
+    assert [[row[name] for name in told] for row in mine] == nlp
+    narrowed = signed.ask("/api/v1/forecast?filter=team:nlp", "all").json["rows"]
+    assert [[row[name] for name in told] for row in narrowed] == nlp
+    page = signed.ask("/?from=2026-11&to=2026-11", "nlp").text
+    assert "61,235.00" in page
+    assert "Budget used" in page
 
 
 def test_signing_in_takes_the_right_password_and_a_form_of_ours(signed: Signed) -> None:

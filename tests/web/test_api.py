@@ -12,12 +12,19 @@ from workspace.folder import Workspace
 
 from .server import Server
 
-TWINS = ["report", "trend", "jobs", "machines", "books", "reconcile", "findings", "rules"]
+TWINS = ["report", "trend", "jobs", "machines", "books", "reconcile", "findings", "rules", "forecast"]
 
 
 def test_the_report_is_the_command_lines(server: Server, company: Workspace) -> None:
     told = server.ask("/api/v1/report?window=2026-10&aggregate=team").json
     assert told == json.loads(company.run("report", "--month", "2026-10", "--format", "json").out)
+
+
+def test_the_forecast_is_the_command_lines(server: Server, company: Workspace) -> None:
+    told = server.ask("/api/v1/forecast?by=team").json
+    assert told["rows"] == json.loads(company.run("forecast", "--by", "team", "--format", "json").out)["forecast"]
+    assert (told["currency"], told["band_percent"]) == ("USD", 80)
+    assert {row["state"] for row in told["rows"]} == {"complete", "forecast"}
 
 
 def test_steps_add_up_to_the_window(server: Server) -> None:

@@ -20,6 +20,7 @@ COMMANDS = {
     "init": ("trainfare.cli.workspace:init", "Make a workspace with commented settings."),
     "build": ("trainfare.cli.workspace:build", "Read the sources and publish a new version of each month."),
     "estimates": ("trainfare.cli.estimates:estimates", "How good estimates were when the bill came."),
+    "forecast": ("trainfare.cli.forecast:forecast", "How the month may end, what the next may cost, and the budgets."),
     "explain": ("trainfare.cli.explain:explain", "Where a job's money comes from, down to bill lines."),
     "reconcile": ("trainfare.cli.books:reconcile", "Tie a book out to the bill."),
     "diff": ("trainfare.cli.books:diff", "What changed between two versions of a month, and why."),

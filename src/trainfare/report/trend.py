@@ -14,12 +14,21 @@ BY_KIND = ", ".join(
 
 
 def by_kind(opened: Opened, question: Question) -> dict[str, Decimal]:
-    """What jobs, idle, unallocated and outside pay, and the total of it."""
+    """What jobs, idle, unallocated and outside pay, the total of it, and what of that is estimated."""
     sums = BY_KIND.format(basis=question.basis)
+    estimated = f"coalesce(sum({question.basis}) FILTER (s.origin = 'estimate'), 0) AS estimated"
     (found,) = opened.engine.records(
-        f"SELECT {sums}, coalesce(sum({question.basis}), 0) AS total FROM {groups.paid(opened, question.slice, [])}"
+        f"SELECT {sums}, coalesce(sum({question.basis}), 0) AS total, {estimated} FROM {groups.paid(opened, question.slice, [])}"
     )
     return found
+
+
+def by_origin(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """Money per day and who pays, what bills say and what is estimated apart, in order of days."""
+    return opened.engine.records(
+        f"SELECT s.day, {_kind()} AS payer, coalesce(s.origin = 'estimate', false) AS is_estimated, sum(s.{question.basis}) AS cost "
+        f"FROM {groups.paid(opened, question.slice, [])} GROUP BY ALL HAVING cost <> 0 ORDER BY ALL"
+    )
 
 
 def by_day(opened: Opened, question: Question, key: str) -> list[dict[str, Any]]:

@@ -4,10 +4,30 @@ import { gantt, heat } from "./times.js";
 
 const SHADE = { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4, color: "rgba(255,255,255,0.55)" };
 
-const styled = (series, index, colours) => ({
-  color: colours[series.tone] ?? colours.series[index % colours.series.length],
-  ...(series.hatched ? { decal: SHADE } : {}),
-});
+/** What bills say is solid, what is estimated is hatched, what is only expected is an outline. */
+const styled = (series, index, colours) =>
+  series.outlined
+    ? { color: "transparent", borderColor: colours.text, borderWidth: 1, borderType: "dashed" }
+    : { color: colours[series.tone] ?? colours.series[index % colours.series.length], ...(series.hatched ? { decal: SHADE } : {}) };
+
+/** From one value up to another at a place of the axis: how far a forecast may be off. */
+function bands(told, colours) {
+  const stroke = colours.text;
+  return {
+    name: told.name,
+    type: "custom",
+    silent: true,
+    z: 5,
+    encode: { x: 0, y: [1, 2] },
+    itemStyle: { color: stroke },
+    data: told.ranges.map(([at, low, high]) => [at, Number(low), Number(high)]),
+    renderItem: (params, api) => {
+      const [middle, top] = api.coord([api.value(0), api.value(2)]), [, bottom] = api.coord([api.value(0), api.value(1)]);
+      const half = Math.min(api.size([1, 0])[0] * 0.16, 8), line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 1.5 } });
+      return { type: "group", children: [line(middle, top, middle, bottom), line(middle - half, top, middle + half, top), line(middle - half, bottom, middle + half, bottom)] };
+    },
+  };
+}
 
 const axisOf = (colours, unit, least = undefined) => ({
   type: "value",
@@ -50,16 +70,19 @@ function hardlyBelow(series) {
 }
 
 /** Stacked or single columns over labels, with lines (a budget, the period before) on top of them. */
-function bars(told, colours) {
-  const lines = told.lines_over ?? [];
+function bars(told, colours, room) {
+  const lines = told.lines_over ?? [], banded = told.bands?.ranges.length ? [told.bands] : [];
+  const names = [...told.series, ...lines, ...banded].map((one) => one.name);
+  const rows = names.length > 1 ? Math.min(3, Math.ceil(names.reduce((sum, name) => sum + name.length * 6.5 + 34, 0) / room.width)) : 0;
+  const value = (row) => (Array.isArray(row.value) ? `${amount(row.value[1], told.unit)} to ${amount(row.value[2], told.unit)}` : amount(row.value, told.unit));
   const text = (rows) => {
     const shown = rows.filter((row) => row.value !== null && row.value !== undefined && row.value !== "-");
-    const sums = told.series.length > 1 && told.sums ? [`total: ${amount(told.sums[rows[0].dataIndex], told.unit)}`] : [];
-    return [told.long?.[rows[0].dataIndex] ?? rows[0].name, ...shown.map((row) => `${row.seriesName}: ${amount(row.value, told.unit)}`), ...sums].join("\n");
+    const sums = told.series.length > 1 && told.sums?.[rows[0].dataIndex] ? [`total: ${amount(told.sums[rows[0].dataIndex], told.unit)}`] : [];
+    return [told.long?.[rows[0].dataIndex] ?? rows[0].name, ...shown.map((row) => `${row.seriesName}: ${value(row)}`), ...sums].join("\n");
   };
   return {
-    grid: { top: told.series.length + lines.length > 1 ? 36 : 14, left: 4, right: 10, bottom: 4, containLabel: true },
-    legend: legendOf(colours, [...told.series, ...lines].map((one) => one.name)),
+    grid: { top: rows ? 16 + 20 * rows : 14, left: 4, right: 10, bottom: 4, containLabel: true },
+    legend: { ...legendOf(colours, names), type: rows < 3 ? "plain" : "scroll" },
     xAxis: categories(colours, told.labels),
     yAxis: axisOf(colours, told.unit, hardlyBelow(told.series)),
     tooltip: { trigger: "axis", formatter: text },
@@ -73,6 +96,7 @@ function bars(told, colours) {
         barMaxWidth: 46,
         itemStyle: styled(series, index, colours),
       })),
+      ...banded.map((one) => bands(one, colours)),
       ...lines.map((line) => ({
         name: line.name,
         type: "line",
@@ -109,7 +133,7 @@ function ranks(told, colours, room) {
 
 /** Lying bars in parts: what each name's whole is made of. */
 function stacked_ranks(told, colours, room) {
-  const upright = bars({ ...told, stacked: true, sums: undefined }, colours);
+  const upright = bars({ ...told, stacked: true, sums: undefined }, colours, room);
   const names = { ...upright.xAxis, inverse: true, axisLabel: { color: colours.text, formatter: (name) => clip(name, room.width < 460 ? 14 : 30), interval: 0 } };
   return { ...upright, xAxis: upright.yAxis, yAxis: names, series: upright.series.map((one) => ({ ...one, barMaxWidth: 18 })) };
 }

@@ -1,20 +1,16 @@
 """The month at a glance: what was spent, on whom, what changed, and whether it ties out."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from trainfare.report import change, cost, jobs, trend
 from trainfare.report.jobs import Listing
 from trainfare.report.render import exact, money
-from trainfare.report.slice import KINDS, NONE
+from trainfare.report.slice import NONE
+from trainfare.web.pages import spend
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, ratio, shown
-
-NAMES = {"jobs": "Jobs", "idle": "Idle", "unallocated": "Unallocated", "outside": "Outside training"}
-TONES = {"idle": "idle", "unallocated": "unallocated", "outside": "outside"}
-MOST_MONTHS = 24
 
 
 def sheet(desk: Desk) -> Sheet:
@@ -50,6 +46,7 @@ def figures(desk: Desk) -> list[Figure]:
         ),
         _part(desk, "Idle", "idle", now, before),
         _part(desk, "Unallocated", "unallocated", now, before),
+        *spend.budget(desk, now["total"]),
     ]
 
 
@@ -66,66 +63,6 @@ def _delta(now: Decimal | None, before: Decimal | None) -> tuple[str, str]:
         return "", ""
     part = (now - before) / abs(before)
     return f"{abs(part):.1%}", "up" if part > 0 else "down" if part < 0 else ""
-
-
-def by_month(desk: Desk) -> Panel:
-    """Every month there is, whatever the window: a trend needs its past."""
-    whole = replace(desk.question, days=None)
-    books = desk.shelved[-MOST_MONTHS:]
-    rows: list[dict[str, Any]] = [
-        {"month": str(book.month), "state": "closed" if desk.closing(book) else "open"}
-        | desk.ask(trend.by_kind, whole, books=[book])
-        for book in books
-    ]
-    chart = {
-        "kind": "bars",
-        "unit": desk.currency,
-        "stacked": True,
-        "labels": [f"{book.month.start:%b %Y}" for book in books],
-        "series": [_series(kind, [exact(row[kind]) for row in rows]) for kind in KINDS],
-        "sums": [exact(row["total"]) for row in rows],
-        "links": [desk.link("/", from_=str(book.month), to=str(book.month)) for book in books],
-    }
-    columns = [
-        Column("month", "Month", "key", lambda row: desk.link("/", from_=row["month"], to=row["month"])),
-        Column("state", "Book"),
-        *(Column(kind, NAMES[kind], "money") for kind in KINDS),
-        Column("total", f"Total {desk.currency}", "money"),
-    ]
-    return Panel("by-month", "Spend by month", columns, rows, 5, chart=chart)
-
-
-def by_day(desk: Desk) -> Panel:
-    found = desk.ask(trend.by_day, desk.question, "payer")
-    days = sorted({row["day"] for row in found})
-    amounts = {(row["day"], row["payer"]): row["cost"] for row in found}
-    rows: list[dict[str, Any]] = [
-        {"day": day} | {kind: amounts.get((day, kind), Decimal(0)) for kind in KINDS} for day in days
-    ]
-    for row in rows:
-        row["total"] = sum((row[kind] for kind in KINDS), Decimal(0))
-    chart = {
-        "kind": "bars",
-        "unit": desk.currency,
-        "stacked": True,
-        "labels": [f"{day:%-d %b}" for day in days],
-        "long": [f"{day:%A, %-d %B %Y}" for day in days],
-        "days": [day.isoformat() for day in days],
-        "series": [_series(kind, [exact(row[kind]) for row in rows]) for kind in KINDS],
-        "sums": [exact(row["total"]) for row in rows],
-    }
-    columns = [
-        Column("day", "Day", "day"),
-        *(Column(kind, NAMES[kind], "money") for kind in KINDS),
-        Column("total", f"Total {desk.currency}", "money"),
-    ]
-    foot = {name: sum((row[name] for row in rows), Decimal(0)) for name in (*KINDS, "total")}
-    about = "Drag over days to look at just those. Click a name to see it alone."
-    return Panel("by-day", "Spend by day", columns, rows, 7, about, chart, foot=foot)
-
-
-def _series(kind: str, values: list[str | None]) -> dict[str, Any]:
-    return {"name": NAMES[kind], "values": values, "tone": TONES.get(kind), "hatched": kind == "idle"}
 
 
 def teams(desk: Desk) -> Panel:
@@ -244,8 +181,9 @@ def changed(desk: Desk) -> Panel:
 
 
 PANELS: dict[str, Callable[[Desk], Panel]] = {
-    "by-month": by_month,
-    "by-day": by_day,
+    "by-month": spend.by_month,
+    "by-day": spend.by_day,
+    "forecast": spend.forecast,
     "teams": teams,
     "top-jobs": top_jobs,
     "unallocated": unallocated,

@@ -1,6 +1,6 @@
 """A panel: a table that answers one question, and a chart of it where a picture says it sooner."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -10,12 +10,16 @@ from trainfare.report.records import plain
 from trainfare.report.render import NONE, NOT_TOLD, exact, hours, money
 
 Record = Mapping[str, Any]
-NUMBERS = frozenset({"money", "rate", "hours", "count", "percent", "seconds", "change"})
+NUMBERS = frozenset({"money", "rate", "hours", "count", "percent", "seconds", "change", "used"})
+
+PARTS = ("percent", "used")
 
 
 @dataclass(frozen=True)
 class Column:
-    """`kind` says how a value is shown: text, key, money, rate, change, hours, seconds, count, percent, time, day, state."""
+    """`kind` says how a value is shown: text, key, money, rate, change, hours, seconds, count, percent, used (of a
+    budget), time, day, state.
+    """
 
     name: str
     title: str
@@ -27,6 +31,8 @@ class Column:
     """`ascending` or `descending`, if the table is sorted by it."""
     soft: bool = False
     """Whether its links are beside the point, and look like text."""
+    estimated: str = ""
+    """The name under which a record has what of this money is estimated, where anything can be."""
 
     @property
     def is_number(self) -> bool:
@@ -39,6 +45,13 @@ class Column:
         """All digits of money, for those who point at it."""
         value = record.get(self.name)
         return exact(value) if isinstance(value, Decimal) and self.kind in ("money", "rate", "change") else None
+
+    def expected(self, record: Record) -> str:
+        """What of the money no bill says yet, in words; nothing where all of it is billed."""
+        part, whole = record.get(self.estimated), record.get(self.name)
+        if not part or whole is None:
+            return ""
+        return "estimated" if part == whole else f"{exact(part)} of it estimated"
 
     def href(self, record: Record) -> str | None:
         return self.link(record) if self.link and record.get(self.name) is not None else None
@@ -66,8 +79,8 @@ class Panel:
 
     @property
     def told(self) -> list[dict[str, Any]]:
-        """The rows as programs read them."""
-        return [{column.name: _told(column, row) for column in self.columns} for row in self.rows]
+        """The rows as programs read them: beside money what of it is estimated, where anything can be."""
+        return [{name: value for column in self.columns for name, value in _told(column, row)} for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -119,7 +132,7 @@ def shown(kind: str, value: Any) -> str:
         return _length(int(value))
     if kind == "count":
         return f"{int(value):,}"
-    if kind == "percent":
+    if kind in PARTS:
         return f"{value:.1%}"
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
@@ -131,11 +144,14 @@ def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
     return None if part is None or not whole else part / whole
 
 
-def _told(column: Column, row: Record) -> Any:
+def _told(column: Column, row: Record) -> Iterator[tuple[str, Any]]:
     value = row.get(column.name)
     if column.kind in ("hours", "seconds") and value is not None:
-        return hours(value) if column.kind == "hours" else int(value)
-    return f"{value:.6f}" if column.kind == "percent" and value is not None else plain(value)
+        yield column.name, hours(value) if column.kind == "hours" else int(value)
+    else:
+        yield column.name, f"{value:.6f}" if column.kind in PARTS and value is not None else plain(value)
+    if column.estimated:
+        yield column.estimated, plain(row.get(column.estimated))
 
 
 def _length(seconds: int) -> str:

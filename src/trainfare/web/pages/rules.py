@@ -7,8 +7,8 @@ from trainfare.report.render import exact
 from trainfare.report.slice import KINDS
 from trainfare.report.taken import taken
 from trainfare.web.pages.desk import Desk
-from trainfare.web.pages.executive import NAMES, TONES
 from trainfare.web.pages.panel import Column, Panel, Sheet
+from trainfare.web.pages.spend import NAMES, TONES
 
 
 def sheet(desk: Desk) -> Sheet:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from workspace.company import NOVEMBER, OCTOBER, measurements, settings
 from workspace.conftest import furnish
 from workspace.folder import Workspace
 
@@ -12,8 +13,11 @@ from .server import Server, serving
 
 @pytest.fixture(scope="session")
 def company(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """October and November, built."""
+    """October and November with what was measured, built."""
     made = furnish(tmp_path_factory.mktemp("web") / "workspace")
+    for month in (OCTOBER, NOVEMBER):
+        made.write(f"measurements/{month}.csv", measurements(month))
+    made.write("trainfare.toml", settings() + '[[source]]\npath = "measurements/*.csv"\n')
     made.build()
     return made
 

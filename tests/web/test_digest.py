@@ -4,13 +4,14 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from workspace.folder import Workspace
 
 from trainfare.config import load
-from trainfare.report import change, cost, job, jobs, machines, reconcile, running, taken, trend
+from trainfare.report import change, cost, job, jobs, machines, reconcile, running, taken, trend, used
 from trainfare.report.cost import Question
 from trainfare.report.jobs import Listing
 from trainfare.web.books import Shelf
@@ -51,6 +52,12 @@ def test_a_digest_says_what_the_book_says(shelf: Shelf, sees: tuple[str, ...] | 
             listed = (question, 100, 0)
             assert machines.machines(opened, *listed) == machines.machines(from_shares, *listed)
             assert cost.report(opened, question) == cost.report(from_shares, question)
+            for find in (used.by_route, trend.by_origin):
+                assert find(opened, question) == find(from_shares, question)
+            requested = (question, "storage_requests", "team")
+            assert used.by_day(opened, *requested) == used.by_day(from_shares, *requested)
+            for find in (used.placed, used.checkpoints):
+                assert find(opened, question, 3) == find(from_shares, question, 3)
             assert trend.by_kind(opened, question) == trend.by_kind(from_shares, question)
             assert trend.by_day(opened, question, "team") == trend.by_day(from_shares, question, "team")
         for sort in jobs.SORTS:
@@ -60,6 +67,28 @@ def test_a_digest_says_what_the_book_says(shelf: Shelf, sees: tuple[str, ...] | 
             assert reconcile.reconcile(opened, by) == reconcile.reconcile(from_shares, by)
         assert reconcile.by_payer(opened, "billed", "USD") == reconcile.by_payer(from_shares, "billed", "USD")
         assert taken.taken(opened, "list", "USD") == taken.taken(from_shares, "list", "USD")
+
+
+@pytest.mark.parametrize("days", [None, (date(2026, 10, 3), date(2026, 10, 9))])
+def test_what_was_measured_is_told(shelf: Shelf, days: tuple[date, date] | None) -> None:
+    """Seven tenths of the GPUs were busy, three requests a second, a megabyte a second from one team, a checkpoint an hour."""
+    question = Question([], days=days)
+    with shelf.opened(Viewer("somebody", "viewer"), shelf.current()[:1]) as opened:
+        placed = used.placed(opened, question, 2)
+        assert len({row["machine"] for row in placed}) == 2
+        assert all(abs(row["busy_seconds"] / row["held_seconds"] - Decimal("0.7")) < Decimal("0.001") for row in placed)
+        wall = {row.group["team"]: row.wall_seconds for row in cost.rows(opened, question, ["team"])}
+        requested = used.by_day(opened, question, "storage_requests", "team")
+        (route,) = used.by_route(opened, question)
+        checked = used.checkpoints(opened, question, 5)
+    for team, seconds in wall.items():
+        asked = sum(row["value"] for row in requested if row["team"] == team)
+        assert abs(asked - 3 * seconds) <= 3 * 86400, "jobs that go on in the next month are measured in this one alone"
+    assert (route["from_region"], route["to_region"]) == ("eu-central-1", "us-east-1")
+    assert abs(route["bytes"] / 1_000_000 - wall["vision"]) <= 86400
+    assert {(row["interval_seconds"], row["writing_seconds"]) for row in checked} == {(3540, 60)}, (
+        "an hour less the time that writing takes"
+    )
 
 
 @pytest.mark.parametrize("sees", [None, ("team:nlp",), ("team:nobody",)])

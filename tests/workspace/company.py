@@ -97,6 +97,25 @@ def _job(
     return (f"{name}-{month}", 1, machine, _time(started), _time(started + length), gpus, "completed", team)
 
 
+def measurements(month: Month) -> str:
+    """What was measured of the month's jobs: of one team on its machines, of the others as a whole; one sends data away."""
+    rows: list[Sequence[object]] = []
+    for job in csv.DictReader(io.StringIO(jobs(month))):
+        started, ended = job["started"], min(job["ended"], _time(month.end))
+        seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()
+        named = (job["job_id"], job["attempt"], job["machine_id"] if job["team"] == "nlp" else "", started, ended)
+        rows.append((*named, "gpu_busy_seconds", int(seconds * int(job["gpus"]) * 0.7), "", ""))
+        rows.append((*named, "storage_requests", int(seconds) * 3, "", ""))
+        if job["team"] == "vision":
+            rows.append((*named, "bytes_sent", int(seconds) * 1_000_000, "eu-central-1", "us-east-1"))
+        for number in range(1, 1 + int(seconds) // 3600):
+            at = datetime.fromisoformat(started) + timedelta(hours=number)
+            saved = (_time(at - timedelta(seconds=60)), _time(at))
+            rows.append((job["job_id"], job["attempt"], "", *saved, "checkpoint", 100 * number, "", ""))
+    columns = ("job_id", "attempt", "machine_id", "started", "ended", "measure", "value", "from_region", "to_region")
+    return _csv(columns, rows)
+
+
 def machines() -> str:
     return _csv(("machine_id", "gpus", "cluster"), ((name, 8, "main") for name in MACHINES))
 

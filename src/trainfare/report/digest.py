@@ -16,11 +16,23 @@ from trainfare.engine.duckdb import DuckDB, parquet, quoted, step_text
 from trainfare.report.sight import of_attempt, of_label_payer
 from trainfare.report.slice import LOST
 from trainfare.store.records import BookFiles
-from trainfare.tables import BASES, LABELS, NOT_INFRASTRUCTURE
+from trainfare.tables import BASES, LABELS, MONEY, NOT_INFRASTRUCTURE
 
 PACKAGE = "trainfare.report"
 KEPT = {"digest_ways": "ways", "digest_payers": "payers", "digest_machines": "book_machines"}
 """Tables of the book that a digest has as they are, so that numbers can be given their names."""
+_OF_ATTEMPT = {
+    "job_id": "VARCHAR",
+    "attempt": "INTEGER",
+    "day": "DATE",
+    "from_region": "VARCHAR",
+    "to_region": "VARCHAR",
+}
+MEASURED = {
+    "book_usage": _OF_ATTEMPT | {"resource_id": "VARCHAR", "measure": "VARCHAR", "value": "DECIMAL(38,6)"},
+    "egress": _OF_ATTEMPT | {"currency": "VARCHAR"} | dict.fromkeys(BASES, MONEY),
+}
+"""Tables that a book may have been built without; then nothing was measured."""
 STEPS = (
     "digest_sets",
     "digest_attempts",
@@ -36,6 +48,9 @@ STEPS = (
     "digest_machine_hours",
     "digest_parts",
     "digest_part_hours",
+    "digest_usage",
+    "digest_egress",
+    "digest_uses",
 )
 """In the order they are made."""
 TABLES = (*KEPT, *STEPS)
@@ -72,6 +87,11 @@ def _open_numbers(engine: DuckDB, book: BookFiles) -> None:
     kept = {"kept_shares": "shares", "kept_placements": "book_placements", **KEPT}
     for name, file in (*kept.items(), ("book_attempts", "book_attempts"), ("bill_totals", "bill_totals")):
         engine.view(name, f"SELECT * FROM {parquet(book.files[file])}")
+    for name, columns in MEASURED.items():
+        nothing = (
+            f"SELECT {', '.join(f'CAST(NULL AS {type_}) AS {column}' for column, type_ in columns.items())} WHERE false"
+        )
+        engine.view(name, f"SELECT * FROM {parquet(book.files[name])}" if name in book.files else nothing)
 
 
 def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str) -> None:
@@ -122,6 +142,9 @@ def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -
         "digest_tries": seen,
         "digest_parts": f"{of_label_payer(sees, 'x')} OR {seen}",
         "digest_part_hours": seen,
+        "digest_usage": seen,
+        "digest_egress": seen,
+        "digest_uses": seen,
     }
     # What nothing is said of here is not told. Jobs come before what is told of them.
     for name in (*wheres, *(name for name in TABLES if name not in wheres)):
@@ -153,7 +176,9 @@ def _fragments() -> dict[str, str]:
         "wall": "t.billed_wall * CAST(1000000 AS HUGEINT)",
         "gpu": "CASE WHEN NOT t.gpu_unknown THEN t.billed_gpu END",
     }
+    placements = keyed.placements("kept_placements", "book_attempts", "digest_machines")
     return {
+        "uses": step_text(PACKAGE, "uses", {"placements": f"({placements})", "usage": "book_usage"}),
         "labels": ", ".join(LABEL_COLUMNS),
         "same_labels": " AND ".join(f"s.{name} IS NOT DISTINCT FROM a.{name}" for name in LABEL_COLUMNS),
         "bases": ", ".join(BASES),

@@ -51,6 +51,13 @@ def _selects(sees: Sequence[str]) -> dict[str, str]:
             "SELECT m.* FROM every_book_machines m "
             "WHERE EXISTS (SELECT 1 FROM book_placements p WHERE p.resource_id = m.resource_id)"
         ),
+        **{
+            name: f"SELECT x.* FROM every_{name} x WHERE EXISTS ({seen.format('x')})"
+            for name in ("book_usage", "book_work", "egress", "work")
+        },
+        "checkpointing": (
+            "SELECT c.* FROM every_checkpointing c WHERE EXISTS (SELECT 1 FROM book_attempts a WHERE a.job_id = c.job_id)"
+        ),
         "bill_totals": (
             "SELECT source, origin, converted_from, CAST(NULL AS VARCHAR) AS billing_account, account, currency, category, "
             f"CAST(NULL AS VARCHAR) AS charge_category, rule, CAST(NULL AS BIGINT) AS lines, {sums} "

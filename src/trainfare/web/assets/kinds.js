@@ -1,6 +1,6 @@
 // One function per kind of chart: what the server tells -> what ECharts draws.
 import { amount, clip, tick } from "./words.js";
-import { gantt, heat } from "./times.js";
+import { gantt, heat, placed } from "./times.js";
 
 const SHADE = { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4, color: "rgba(255,255,255,0.55)" };
 
@@ -258,7 +258,8 @@ function sankey(told, colours, room) {
 
 /** One dot per thing, on two scales. */
 function dots(told, colours) {
-  const axis = (title, unit) => ({ ...axisOf(colours, unit), type: told.log ? "log" : "value", name: title, nameLocation: "middle", nameGap: 30, nameTextStyle: { color: colours.muted } });
+  const near = told.log ? { min: ({ min }) => min * 0.7, max: ({ max }) => max * 1.4 } : {};
+  const axis = (title, unit) => ({ ...axisOf(colours, unit), ...near, type: told.log ? "log" : "value", name: title, nameLocation: "middle", nameGap: 30, nameTextStyle: { color: colours.muted } });
   return {
     grid: { top: 14, left: 20, right: 16, bottom: 22, containLabel: true },
     legend: legendOf(colours, told.series.map((one) => one.name)),
@@ -277,4 +278,4 @@ function dots(told, colours) {
   };
 }
 
-export const kinds = { bars, ranks, stacked_ranks, waterfall, treemap, sankey, dots, gantt, heat };
+export const kinds = { bars, ranks, stacked_ranks, waterfall, treemap, sankey, dots, gantt, heat, placed };

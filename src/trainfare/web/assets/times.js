@@ -51,14 +51,41 @@ export function gantt(told, colours, room) {
   };
 }
 
+const shade = (colours) => ({ calculable: false, orient: "horizontal", left: "center", bottom: 0, itemWidth: 12, itemHeight: 160, text: ["100 %", "0 %"], textStyle: { color: colours.muted }, inRange: { color: [colours.low, colours.high] } });
+
 /** Machines by days: pale is empty, deep is full, and a colour of its own is more than there is. */
 export function heat(told, colours, room) {
   return {
     grid: { top: 8, left: 4, right: 8, bottom: 44, containLabel: true },
     xAxis: { type: "category", data: told.columns, axisLabel: { color: colours.muted, hideOverlap: true }, axisTick: { show: false }, axisLine: { show: false } },
     yAxis: { type: "category", inverse: true, data: told.rows, axisLabel: { color: colours.text, interval: 0, fontSize: 11, formatter: (name) => clip(name, room.width < 460 ? 12 : 34) }, axisTick: { show: false }, axisLine: { show: false } },
-    visualMap: { min: 0, max: 100, calculable: false, orient: "horizontal", left: "center", bottom: 0, itemWidth: 12, itemHeight: 160, text: ["100 %", "0 %"], textStyle: { color: colours.muted }, inRange: { color: [colours.low, colours.high] }, outOfRange: { color: colours.series[1] } },
+    visualMap: { ...shade(colours), min: 0, max: 100, outOfRange: { color: colours.series[1] } },
     tooltip: { formatter: ({ data }) => `${told.rows[data.value[1]]}, ${told.columns[data.value[0]]}\n${told.what}: ${data.value[2]} %${data.beside ? `\n${data.beside}` : ""}` },
     series: [{ type: "heatmap", data: told.cells.map(([column, row, value, beside]) => ({ value: [column, row, Number(value)], beside })), itemStyle: { borderColor: colours.surface, borderWidth: 1 } }],
+  };
+}
+
+/** Machines over time: a bar is an attempt that held GPUs there, pale if these did little, deep if they were busy. */
+export function placed(told, colours, room) {
+  return {
+    grid: { top: 8, left: 4, right: 16, bottom: 44, containLabel: true },
+    xAxis: { type: "time", min: told.from, max: told.to, axisLabel: { color: colours.muted, hideOverlap: true, formatter: (value) => moment(value).slice(0, 5) }, splitLine: { show: true, lineStyle: { color: colours.line } }, axisLine: { show: false } },
+    yAxis: { type: "category", inverse: true, data: told.rows, axisLabel: { color: colours.text, interval: 0, fontSize: 11, formatter: (name) => clip(name, room.width < 460 ? 12 : 34) }, axisTick: { show: false }, axisLine: { show: false } },
+    visualMap: { ...shade(colours), min: 0, max: 100, dimension: 3 },
+    tooltip: { formatter: ({ data }) => `${data.name}\n${told.rows[data.value[0]]}\n${moment(data.value[1])} to ${moment(data.value[2])} UTC, ${duration(data.value[2] - data.value[1])}\nGPUs busy: ${data.value[3]} %` },
+    series: [
+      {
+        type: "custom",
+        clip: true,
+        encode: { x: [1, 2], y: 0 },
+        data: told.spans.map((span) => ({ name: span.name, link: span.link, value: [span.row, Date.parse(span.from), Date.parse(span.to), Number(span.busy)] })),
+        renderItem: (params, api) => {
+          const [left, middle] = api.coord([api.value(1), api.value(0)]), [right] = api.coord([api.value(2), api.value(0)]);
+          const height = Math.min(api.size([0, 1])[1] * 0.8, 22), edge = params.coordSys.x + params.coordSys.width;
+          const from = Math.max(left, params.coordSys.x), width = Math.max(Math.min(right, edge) - from, 1.5);
+          return { type: "rect", shape: { x: from, y: middle - height / 2, width, height }, style: { fill: api.visual("color"), stroke: colours.surface, lineWidth: 0.5 } };
+        },
+      },
+    ],
   };
 }

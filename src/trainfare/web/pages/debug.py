@@ -1,4 +1,4 @@
-"""How jobs ran: what failed and was tried again, how long it took, and how full the machines were."""
+"""How jobs ran: what failed and was tried again, how long it took, how full the machines were, and what was measured."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -8,6 +8,7 @@ from trainfare.report import jobs, running
 from trainfare.report.jobs import Listing
 from trainfare.report.render import exact, money
 from trainfare.report.slice import LOST
+from trainfare.web.pages import measured
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, ratio, shown
 
@@ -170,4 +171,5 @@ PANELS: dict[str, Callable[[Desk], Panel]] = {
     "retries": retries,
     "occupancy": occupancy,
     "spread": spread,
+    **measured.PANELS,
 }

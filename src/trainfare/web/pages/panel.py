@@ -10,15 +10,15 @@ from trainfare.report.records import plain
 from trainfare.report.render import NONE, NOT_TOLD, exact, hours, money
 
 Record = Mapping[str, Any]
-NUMBERS = frozenset({"money", "rate", "hours", "count", "percent", "seconds", "change", "used"})
+NUMBERS = frozenset({"money", "rate", "hours", "count", "percent", "seconds", "change", "used", "bytes"})
 
 PARTS = ("percent", "used")
 
 
 @dataclass(frozen=True)
 class Column:
-    """`kind` says how a value is shown: text, key, money, rate, change, hours, seconds, count, percent, used (of a
-    budget), time, day, state.
+    """`kind` says how a value is shown: text, key, money, rate, change, hours, seconds, count, bytes, percent, used (of
+    a budget), time, day, state.
     """
 
     name: str
@@ -132,6 +132,8 @@ def shown(kind: str, value: Any) -> str:
         return _length(int(value))
     if kind == "count":
         return f"{int(value):,}"
+    if kind == "bytes":
+        return _size(Decimal(value))
     if kind in PARTS:
         return f"{value:.1%}"
     if isinstance(value, datetime):
@@ -152,6 +154,14 @@ def _told(column: Column, row: Record) -> Iterator[tuple[str, Any]]:
         yield column.name, f"{value:.6f}" if column.kind in PARTS and value is not None else plain(value)
     if column.estimated:
         yield column.estimated, plain(row.get(column.estimated))
+
+
+def _size(value: Decimal) -> str:
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 1000:
+            return f"{value:,.1f} {unit}" if unit != "B" else f"{value:,.0f} B"
+        value /= 1000
+    return f"{value:,.1f} PB"
 
 
 def _length(seconds: int) -> str:

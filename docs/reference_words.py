@@ -13,6 +13,13 @@ SETTINGS = {
         "Where the catalog is: a file, or a URL such as `postgresql://user@host/database`. "
         "Without it: `catalog.sqlite` in the workspace."
     ),
+    "lake": (
+        "Where the lake is, the Parquet files of books and deliveries: a folder, or an address such as `s3://bucket/folder`. "
+        "Without it: `lake` in the workspace."
+    ),
+    "s3_endpoint": (
+        "Where the object store answers, if it is not AWS: `https://s3.example.com:9000`. `AWS_ENDPOINT_URL` counts first."
+    ),
     "serve": "Who is let in by `trainfare serve`, below `[serve]`. See below.",
     "source": "What to read, one `[[source]]` for each. See below.",
     "labels": (
@@ -159,6 +166,7 @@ VARIABLES = {
     "TRAINFARE_FORM_SECRET": "set by `trainfare serve` for its processes, anew at each start: signs its forms",
     "TRAINFARE_CURRENCY": "counts before `currency` in the settings file",
     "TRAINFARE_CATALOG": "counts before `catalog` in the settings file",
+    "TRAINFARE_LAKE": "counts before `lake` in the settings file",
     "TRAINFARE_MEMORY_LIMIT": "most memory a command takes before it goes on on disk, such as `4GB`",
 }
 EXIT_CODES = {
@@ -166,7 +174,7 @@ EXIT_CODES = {
     1: "`reconcile` found a difference",
     2: "wrong usage, settings or files; the message says where, what and what to do",
     3: "the data is not there yet, or another process was faster; the same command may work later",
-    4: "the catalog's server cannot be reached, or does not let you in",
+    4: "the catalog's server or the object store cannot be reached, or does not let you in",
     130: "stopped with Ctrl-C",
 }
 WAYS_TO_SHARE = {

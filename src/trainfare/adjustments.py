@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from trainfare.config import Config, recalled
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.ledgers import delivered as ledgers
 from trainfare.period import Month
+from trainfare.places import Place
 from trainfare.sources import deliver
 from trainfare.sources.deliver import ADJUSTING, Delivered
 from trainfare.store import Book, Store
@@ -66,7 +66,7 @@ class BookedRates:
     """By closed month the currency its book was converted to, and the files that have the rates: of which month, of which book."""
 
     currencies: Mapping[Month, str | None]
-    files: tuple[tuple[Month, Month, Path], ...]
+    files: tuple[tuple[Month, Month, Place], ...]
 
 
 NOTHING_BOOKED = BookedRates({}, ())

@@ -4,7 +4,6 @@ import os
 import re
 import tomllib
 import zoneinfo
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -13,23 +12,22 @@ import msgspec
 
 from trainfare.errors import Faults, TrainfareError
 from trainfare.sections import (
+    SECTIONS,
     Budget,
     Check,
     Convert,
     EngineChoice,
     Serve,
-    check_budget,
+    check_address,
     check_budget_currency,
-    check_convert,
-    check_engine,
-    check_serve,
+    check_lake,
 )
 from trainfare.setting_words import known, plain, shown_type
 from trainfare.tables import CATEGORIES, LABELS
 
 FILE_NAME = "trainfare.toml"
-FROM_ENVIRONMENT = ("currency", "catalog")
-"""Settings that TRAINFARE_CURRENCY and TRAINFARE_CATALOG overrule."""
+FROM_ENVIRONMENT = ("currency", "catalog", "lake")
+"""Settings that TRAINFARE_CURRENCY, TRAINFARE_CATALOG and TRAINFARE_LAKE overrule."""
 AMONG = ("machine", "cluster", "account", "region", "job", "all")
 BY = (
     *("gpu_seconds", "cpu_seconds", "memory", "dominant", "bytes_sent", "requests"),
@@ -92,6 +90,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     currency: str | None = None
     catalog: str | None = None
+    lake: str | None = None
+    s3_endpoint: str | None = None
     source: tuple[Source, ...] = ()
     labels: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     rule: tuple[Rule, ...] = ()
@@ -187,11 +187,11 @@ def is_zone(name: str) -> bool:
 
 def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
     """Tell everything that is wrong: of each part first whether it has the right shape, then what it says."""
-    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check", *_SECTIONS)}
+    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check", *SECTIONS)}
     sound = _sound(top, Config, where, faults)
     _check_top(msgspec.convert(sound, Config), where, faults)
     _check_limits(raw.get("check", {}), f"{where} [check]", faults)
-    for name, (shape, check) in _SECTIONS.items():
+    for name, (shape, check) in SECTIONS.items():
         if name not in raw:
             continue
         section, place = raw[name], f"{where} [{name}]"
@@ -258,12 +258,6 @@ def _check_type(value: object, type_: Any, place: str, name: str, faults: Faults
 
 
 _NOT_SET = ("where", "folder")
-_SECTIONS: dict[str, tuple[type[msgspec.Struct], Callable[[Any, str, Faults], None]]] = {
-    "budget": (Budget, check_budget),
-    "convert": (Convert, check_convert),
-    "engine": (EngineChoice, check_engine),
-    "serve": (Serve, check_serve),
-}
 _EXAMPLES = {
     "path": 'Name a file, or a pattern, as in path = "bills/*.csv".',
     "name": 'Give it one, as in name = "shared storage".',
@@ -285,6 +279,7 @@ def _check_top(config: Config, where: str, faults: Faults) -> None:
     if config.currency is not None and not re.fullmatch(r"[A-Z]{3}", config.currency):
         told = "TRAINFARE_CURRENCY" if os.environ.get("TRAINFARE_CURRENCY") else f"{where} currency"
         faults.add(told, f"'{config.currency}' is not a currency code", "Use an ISO 4217 code such as USD.")
+    check_lake(config.lake, config.s3_endpoint, where, faults)
     for label, tags in config.labels.items():
         known(label, [*LABELS, "job"], f"{where} [labels]", faults)
         if not all(tags) or not tags:
@@ -310,6 +305,7 @@ def _check_limits(limits: object, place: str, faults: Faults) -> None:
 def _check_source(source: Source, place: str, faults: Faults) -> None:
     if not source.path.strip():
         faults.add(f"{place} path", "is empty", "Name a file, or a pattern such as bills/*.csv.")
+    check_address(source.path, f"{place} path", faults)
     if not is_zone(source.zone):
         faults.add(f"{place} zone", f"'{source.zone}' is not a time zone", "Use an IANA name such as Europe/Berlin.")
 

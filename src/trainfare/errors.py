@@ -24,6 +24,12 @@ class IncompleteError(TrainfareError):
     exit_code = 3
 
 
+class UnreachableError(TrainfareError):
+    """A server that does not answer, or does not let us in."""
+
+    exit_code = 4
+
+
 @dataclass(frozen=True, order=True)
 class Fault:
     """One thing wrong with an input, so that all of them can be shown together."""

@@ -26,6 +26,7 @@ from trainfare.normalise import conversion, estimating, facts
 from trainfare.normalise.conversion import Conversion
 from trainfare.normalise.facts import Kinds
 from trainfare.period import Month
+from trainfare.places import Place
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
 from trainfare.store import Book, BookFiles, NewBook, Store, Total
@@ -111,7 +112,9 @@ def books_of_files(
         raise _no_charges(only, read.months)
     books = []
     for month in [only] if only else read.months:
-        files = {name: folder / f"{name}-{month}.parquet" for name in (book.OF_COST if only_cost else book.TABLES)}
+        files: dict[str, Place] = {
+            name: folder / f"{name}-{month}.parquet" for name in (book.OF_COST if only_cost else book.TABLES)
+        }
         if _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month)):
             through = _write_book(engine, config, month, read.kept_as_of, files, None, progress)
             books.append(BookFiles(month, 0, files, through))
@@ -271,8 +274,8 @@ def _write_book(
     config: Config,
     month: Month,
     as_of: str | None,
-    files: Mapping[str, Path],
-    before: Mapping[str, Path] | None,
+    files: Mapping[str, Place],
+    before: Mapping[str, Place] | None,
     progress: Progress,
 ) -> datetime | None:
     """Make and write the tables of a month's book; its shares balance, or an error says where they do not."""

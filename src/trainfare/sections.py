@@ -2,12 +2,14 @@
 
 import ipaddress
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from trainfare.errors import Faults
+from trainfare.places import misnamed
 
 SIGN_IN = ("none", "local", "proxy")
 
@@ -137,3 +139,26 @@ def check_engine(engine: EngineChoice, place: str, faults: Faults) -> None:
         faults.add(f"{place} name", f"'{engine.name}' is not known", f"Use one of {', '.join(ENGINES)}.")
     elif engine.name == "duckdb" and (engine.master or engine.settings):
         faults.add(place, "has settings that only spark knows", 'Write name = "spark", or take them out.')
+
+
+def check_lake(lake: str | None, s3_endpoint: str | None, where: str, faults: Faults) -> None:
+    """Tell what is wrong with where the lake is said to be."""
+    check_address(lake or "", f"{where} lake", faults)
+    if s3_endpoint is not None and not re.fullmatch(r"https?://[^/@]+/?", s3_endpoint):
+        do = 'Write where the object store answers, as in s3_endpoint = "https://s3.example.com:9000".'
+        faults.add(f"{where} s3_endpoint", "this is not the address of a server", do)
+
+
+def check_address(text: str, place: str, faults: Faults) -> None:
+    """Tell what is wrong with the address of an object store; a path is none."""
+    if "://" in text and (wrong := misnamed(text)):
+        faults.add(place, *wrong)
+
+
+SECTIONS: dict[str, tuple[type[msgspec.Struct], Callable[[Any, str, Faults], None]]] = {
+    "budget": (Budget, check_budget),
+    "convert": (Convert, check_convert),
+    "engine": (EngineChoice, check_engine),
+    "serve": (Serve, check_serve),
+}
+"""Sections whose shape is checked first, and then what they say."""

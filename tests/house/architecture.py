@@ -8,22 +8,24 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "trainfare"
 NAME = "trainfare"
 
-FOUNDATION = frozenset({"engine", "errors", "ledger_tables", "period", "tables"})
+FOUNDATION = frozenset({"engine", "errors", "ledger_tables", "period", "places", "tables"})
 STAGES = frozenset({"normalise", "attribute", "metrics"})
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "money": frozenset(),
     "period": frozenset(),
+    "places": frozenset({"errors", "object_store"}),
+    "object_store": frozenset({"places"}),
     "tables": frozenset(),
     "ledger_tables": frozenset({"tables"}),
-    "sections": frozenset({"errors"}),
+    "sections": frozenset({"errors", "places"}),
     "setting_words": frozenset({"errors"}),
     "config": frozenset({"errors", "sections", "setting_words", "tables"}),
-    "engine": frozenset({"errors"}),
+    "engine": frozenset({"errors", "places"}),
     "scope": frozenset({"engine", "tables"}),
     "keyed": frozenset(),
-    "store": frozenset({"errors", "period"}),
+    "store": frozenset({"errors", "period", "places"}),
     "sources": FOUNDATION | {"config"},
     "normalise": FOUNDATION,
     "attribute": FOUNDATION | {"config", "keyed", "scope"},

@@ -25,7 +25,7 @@ def test_a_newer_catalog_is_refused(store: Store, place: Place) -> None:
         connection.execute(text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '7'"))
     with pytest.raises(TrainfareError) as caught:
         place.open()
-    assert caught.value.what == "the catalog is of a newer Trainfare (schema 7; this one knows 3)"
+    assert caught.value.what == "the catalog is of a newer Trainfare (schema 7; this one knows 4)"
     assert caught.value.do == "Update this one: pip install --upgrade trainfare"
 
 

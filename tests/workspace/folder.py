@@ -71,8 +71,9 @@ class Workspace:
         assert self.run("close", month).code == 0
 
     def open(self) -> Store:
-        """The store as the commands open it: the catalog is where the settings say."""
-        return Store.open(self.folder, config.load(self.folder / config.FILE_NAME).catalog)
+        """The store as the commands open it: the catalog and the lake are where the settings say."""
+        settings = config.load(self.folder / config.FILE_NAME)
+        return Store.open(self.folder, settings.catalog, settings.lake)
 
     def books(self) -> list[tuple[str, int]]:
         with self.open() as store:

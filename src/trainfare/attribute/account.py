@@ -1,7 +1,5 @@
 """The account of one month: which rule takes what, who weighs how much, and every unit given to one payer."""
 
-from pathlib import Path
-
 from trainfare import keyed, scope
 from trainfare.attribute import rules
 from trainfare.attribute.weighing import IDLE, PACKAGE, Weighing, weigh_all
@@ -10,6 +8,7 @@ from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import no_rows_of, parquet, quoted, step_text
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
+from trainfare.places import Place
 from trainfare.tables import BASES
 
 NOBODY, UNALLOCATED, OUTSIDE, SPEND, FIXED = range(IDLE - 1, IDLE - 6, -1)
@@ -38,7 +37,7 @@ def run(engine: Engine, config: Config, month: Month) -> None:
     _settle(engine, config)
 
 
-def keep(engine: Engine, month: Month, path: Path) -> None:
+def keep(engine: Engine, month: Month, path: Place) -> None:
     """Write the shares to `path` and audit what was written: they add up to the charges or nothing comes of it."""
     engine.write_parquet("SELECT * FROM kept_shares", path)
     engine.view("kept_shares", f"SELECT * FROM {parquet(path)}")

@@ -11,6 +11,7 @@ import msgspec
 from trainfare.config import FILE_NAME, Config, load
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
+from trainfare.places import seek
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -68,7 +69,9 @@ def settings_of(workspace: Path) -> Config:
     if not path.exists():
         do = "Make one with: trainfare init   (or give files: trainfare report BILL --jobs JOBS)"
         raise TrainfareError(str(path.parent.resolve()), f"this is no workspace: it has no {FILE_NAME}", do)
-    return load(path)
+    config = load(path)
+    seek(config.s3_endpoint)
+    return config
 
 
 def with_engine(config: Config, name: str | None, master: str | None) -> Config:

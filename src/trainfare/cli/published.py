@@ -11,7 +11,7 @@ from trainfare.store import Book, Store
 
 
 def open_store(stack: ExitStack, config: Config, workspace: Path) -> Store:
-    return stack.enter_context(Store.open(workspace, config.catalog))
+    return stack.enter_context(Store.open(workspace, config.catalog, config.lake))
 
 
 def latest(store: Store, month: Month | None) -> Book:

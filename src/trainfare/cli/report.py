@@ -12,6 +12,7 @@ from trainfare.cli import options, published, terminal
 from trainfare.config import Config, Source, load
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
+from trainfare.places import seek
 from trainfare.report import cost, keys, render
 from trainfare.report.opened import Opened, open_books
 from trainfare.tables import BASES
@@ -121,7 +122,9 @@ def _config_of_files(
     if not jobs:
         raise TrainfareError("report", "no job log is given", "Name it: trainfare report BILL --jobs JOBS")
     config = load(path) if path else Config()
-    sources = [Source(path=str(Path(name).absolute()), zone=zone or "UTC") for name in (*bills, *jobs, *others)]
+    seek(config.s3_endpoint)
+    named = [name if "://" in name else str(Path(name).absolute()) for name in (*bills, *jobs, *others)]
+    sources = [Source(path=name, zone=zone or "UTC") for name in named]
     return msgspec.structs.replace(config, source=tuple(sources), folder=Path("/"))
 
 

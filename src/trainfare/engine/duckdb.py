@@ -24,7 +24,9 @@ Every function whose spelling differs between engines is a macro here, named for
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ import duckdb
 
 from trainfare.engine.sql import parquet, quoted, step_text
 from trainfare.errors import TrainfareError
+from trainfare.places import SCHEME, Place, fault, file_system, fsync
 
 __all__ = ("DuckDB", "parquet", "quoted", "step_text")
 
@@ -108,16 +111,28 @@ class DuckDB:
         self.connection.close()
 
     def run(self, sql: str) -> None:
-        try:
+        with self._told(sql):
             self.connection.execute(sql)
-        except duckdb.Error as error:
-            raise _told(error) from error
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        try:
+        with self._told(sql):
             return self.connection.execute(sql).fetchall()
+
+    @contextmanager
+    def _told(self, sql: str) -> Iterator[None]:
+        """Run a statement; an object store joins in with the first that names one, and faults of the surroundings are told."""
+        if SCHEME in sql:
+            self._join_object_store()
+        try:
+            yield
         except duckdb.Error as error:
-            raise _told(error) from error
+            raise _told(error, sql) from error
+
+    def _join_object_store(self) -> None:
+        """A statement may also just speak of an address, in a rule for example: without the library that is fine."""
+        with _JOINING, suppress(TrainfareError):
+            if not self.connection.filesystem_is_registered(SCHEME.removesuffix("://")):
+                self.connection.register_filesystem(file_system())
 
     def row(self, sql: str) -> tuple[Any, ...]:
         return self.rows(sql)[0]
@@ -166,8 +181,8 @@ class DuckDB:
             told = [value for row in held for value in row]
             self.connection.execute(f'INSERT INTO "{name}" VALUES {", ".join(f"({marks})" for _ in held)}', told)
 
-    def write_parquet(self, select: str, path: Path, in_order: bool = False) -> None:
-        """Write what `select` gives to a new Parquet file that is on disk when this returns.
+    def write_parquet(self, select: str, path: Place, in_order: bool = False) -> None:
+        """Write what `select` gives to a new Parquet file that is safely there when this returns.
 
         Rows that have no order of their own are written by all threads; `in_order` keeps that of the table they come from.
         """
@@ -177,19 +192,21 @@ class DuckDB:
             self.run(f"COPY ({select}) TO {quoted(path)} (FORMAT parquet, COMPRESSION snappy)")
         finally:
             self.run("SET preserve_insertion_order = true")
-        with path.open("rb") as written:
-            os.fsync(written.fileno())
+        fsync(path)
 
 
+_JOINING = threading.Lock()
 _FULL = ("No space left on device", "Disk quota exceeded")
 _UNUSABLE = ("Permission denied", "Read-only file system", "Not a directory", "Is a directory", "File too large")
 _DAMAGED = ("No magic bytes found", "too small to be a Parquet file")
 _MISSING = ("No files found that match", "No such file or directory")
 
 
-def _told(error: duckdb.Error) -> Exception:
+def _told(error: duckdb.Error, sql: str) -> Exception:
     """Name the faults of the surroundings; anything else is ours, and stays as it is."""
     text = str(error)
+    if known := _of_object_store(text, sql):
+        return known
     found = re.search(r"""(?:file|pattern) \\?["']([^"'\\]+)""", text, re.IGNORECASE)
     where = found[1] if found else ""
     if any(sign in text for sign in _FULL):
@@ -210,3 +227,10 @@ def _told(error: duckdb.Error) -> Exception:
     if any(sign in text for sign in _MISSING):
         return TrainfareError(where, "there is no such file", do)
     return error
+
+
+def _of_object_store(text: str, sql: str) -> TrainfareError | None:
+    """A fault of the object store: the engine gives it as Python's own text, with the kind of the fault before the reason."""
+    raised = re.search(r"^(?:\w+\.)*(\w+): (.*)$", text.partition("Traceback")[2].partition("\n")[2], re.MULTILINE)
+    named = re.search(rf"'({SCHEME}[^']*)'", sql)
+    return fault(named[1] if named else SCHEME, [raised[1]], raised[2]) if raised else None

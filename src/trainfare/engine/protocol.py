@@ -4,8 +4,9 @@ Steps are written in DuckDB's dialect. Whatever runs them gives the same rows, d
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from trainfare.places import Place
 
 if TYPE_CHECKING:
     from trainfare.engine.duckdb import DuckDB
@@ -52,5 +53,5 @@ class Engine(Protocol):
     def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
         """Run `name`.sql of `package` and keep its answer as table `into`."""
 
-    def write_parquet(self, select: str, path: Path) -> None:
+    def write_parquet(self, select: str, path: Place) -> None:
         """Write what `select` gives as Parquet to `path`, a file or a folder that is not there yet."""

@@ -26,6 +26,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.spark_words import literal, reads_alike, spelled, type_name
 from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import TrainfareError
+from trainfare.places import Place
 
 EXACT = {
     "spark.sql.ansi.enabled": "true",
@@ -152,7 +153,7 @@ class Spark:
         """Run `name`.sql of `package` and keep its answer as table `into`."""
         self.table(into, step_text(package, name, fragments))
 
-    def write_parquet(self, select: str, path: Path) -> None:
+    def write_parquet(self, select: str, path: Place) -> None:
         """Write what `select` gives as a folder of Parquet files."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with _told(path.parent):
@@ -241,7 +242,7 @@ _STOPPED = ("SparkContext was shut down", "stopped SparkContext", "All masters a
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _told(folder: Place) -> Iterator[None]:
     """Name the faults of the surroundings; anything else is ours, and stays as it is."""
     try:
         yield

@@ -4,7 +4,8 @@ import glob
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
+
+from trainfare.places import Place
 
 
 def step_text(package: str, name: str, fragments: Mapping[str, str] | None = None) -> str:
@@ -25,7 +26,7 @@ def no_rows_of(package: str, name: str, fragments: Mapping[str, str] | None = No
     return f"SELECT * FROM (\n{step_text(package, name, fragments)}\n) LIMIT 0"
 
 
-def parquet(*paths: Path) -> str:
+def parquet(*paths: Place) -> str:
     """Parquet as a FROM item: exactly these files or folders of files, and only the columns they hold."""
     listed = ", ".join(quoted(glob.escape(str(path)) + ("/*.parquet" if path.is_dir() else "")) for path in paths)
     return f"read_parquet([{listed}], hive_partitioning = false)"

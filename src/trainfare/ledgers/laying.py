@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
 from trainfare.ledger_tables import COMMITMENTS, HARDWARE, INVOICES, LABOUR, LICENCES, NAMED, POWER, TARIFFS
 from trainfare.period import Month
+from trainfare.places import Place
 from trainfare.tables import BASES, CHARGES, Table
 
 PACKAGE = "trainfare.ledgers"
@@ -36,7 +36,7 @@ class Ledger:
     kind: str
     delivery: int
     source: str
-    path: Path
+    path: Place
     select: str
     header_lines: int
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 
 from trainfare import keyed, scope
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet
 from trainfare.metrics import failures, findings, lost_work
 from trainfare.period import Month
+from trainfare.places import Place
 from trainfare.tables import BASES, CONVERSIONS, ESTIMATE_ERRORS, ESTIMATES, Table
 
 PACKAGE = "trainfare.metrics"
@@ -60,7 +60,7 @@ OF_COST = {
 
 
 def run(
-    engine: Engine, month: Month, before: Mapping[str, Path] | None = None, is_whole: bool = True
+    engine: Engine, month: Month, before: Mapping[str, Place] | None = None, is_whole: bool = True
 ) -> datetime | None:
     """Make the tables of the month's book, or only those of `OF_COST`; returns the time through which the bill is complete.
 
@@ -114,7 +114,7 @@ def _nothing(table: Table) -> str:
     return ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
 
 
-def _compare(engine: Engine, through: int, before: Mapping[str, Path] | None) -> None:
+def _compare(engine: Engine, through: int, before: Mapping[str, Place] | None) -> None:
     """Make `estimate_errors`: what earlier versions estimated, and what the bill then said."""
     for name, table in (("previous_estimates", ESTIMATES), ("previous_errors", ESTIMATE_ERRORS)):
         known = before and before.get(table.name)

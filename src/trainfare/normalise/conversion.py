@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet, quoted
@@ -11,6 +10,7 @@ from trainfare.errors import Faults
 from trainfare.ledger_tables import RATES
 from trainfare.normalise.facts import PACKAGE
 from trainfare.period import Month
+from trainfare.places import Place
 from trainfare.tables import BASES, CHARGES, PRICES, RATE
 
 SHOWN_FAULTS = 25
@@ -130,9 +130,9 @@ def prepare(
     reader: DuckDB,
     to: str | None,
     days: int,
-    tables: Mapping[Path, str],
+    tables: Mapping[Place, str],
     closed: Mapping[Month, str | None],
-    booked: Iterable[tuple[Month, Month, Path]],
+    booked: Iterable[tuple[Month, Month, Place]],
 ) -> Conversion:
     """Make ready to convert into `to` by these rate tables, each the SELECT of a file with its lines.
 
@@ -164,7 +164,7 @@ def _rates_of(month: Month) -> str:
     )
 
 
-def _require_one_each(reader: DuckDB, files: Sequence[Path]) -> None:
+def _require_one_each(reader: DuckDB, files: Sequence[Place]) -> None:
     twice = reader.rows(
         "SELECT CAST(day AS DATE), from_currency, to_currency, list(DISTINCT rate ORDER BY rate), arg_max(file, (file, line)), "
         "arg_max(line, (file, line)) FROM rate_rows GROUP BY CAST(day AS DATE), from_currency, to_currency "

@@ -4,13 +4,13 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
+from trainfare.places import Place
 from trainfare.tables import CHARGES, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
 
 PACKAGE = "trainfare.normalise"
@@ -167,7 +167,7 @@ class Numbered(Protocol):
     @property
     def kind(self) -> str: ...
     @property
-    def archive(self) -> Path: ...
+    def archive(self) -> Place: ...
 
 
 Given = TypeVar("Given", bound=Numbered)

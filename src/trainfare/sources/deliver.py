@@ -1,16 +1,16 @@
 """Take in files: recognise, check every row, and keep a copy that nobody changes. All or nothing."""
 
-import glob
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from trainfare.config import Config, Source, is_zone
 from trainfare.engine.duckdb import DuckDB, parquet, quoted
-from trainfare.errors import BadInputError, Faults, TrainfareError
+from trainfare.errors import BadInputError, Faults, TrainfareError, UnreachableError
 from trainfare.period import Month
+from trainfare.places import Place, Remote, fitting, place, stamp
 from trainfare.sources import recognise as formats
 from trainfare.sources.bills import focus
 from trainfare.tables import BASES, CHARGES, MACHINES
@@ -46,36 +46,36 @@ class Delivered:
     """One file that was taken in, and where its copy is."""
 
     source: str
-    path: Path
+    path: Place
     format: str
     kind: str
     sha256: str
     settings_sha256: str
-    archive: Path
+    archive: Place
     lines: int
     number: int = 0
 
 
-def files_of(source: Source, folder: Path) -> list[Path]:
+def files_of(source: Source, folder: Path) -> list[Place]:
     """The files a source names, in order; a name or pattern that fits nothing is refused.
 
     A file below the working folder is named from there, as a user would; so it is told in errors.
     """
-    named = seen_from_here(folder / source.path)
+    named = seen_from_here(place(source.path, folder))
     if not is_zone(source.zone):
         do = "Use an IANA name such as Europe/Berlin."
         raise TrainfareError(f"zone of {named}", f"'{source.zone}' is not a time zone", do)
-    if named.exists() or not glob.has_magic(source.path):
-        return [named]
-    found = sorted(Path(name) for name in glob.glob(str(named), recursive=True) if Path(name).is_file())
+    found = fitting(named)
     if not found:
         do = "Check the pattern; in settings it starts at the folder of the settings file."
         raise TrainfareError(str(named), "no file fits this pattern", do)
     return found
 
 
-def seen_from_here(path: Path) -> Path:
+def seen_from_here(path: Place) -> Place:
     """The path from the working folder, where it is below that."""
+    if isinstance(path, Remote):
+        return path
     try:
         return path.absolute().relative_to(Path.cwd())
     except (ValueError, OSError):
@@ -86,7 +86,7 @@ def name_of(source: Source) -> str:
     """The source's name, or one taken from its path."""
     if source.name:
         return source.name
-    path = Path(source.path)
+    path = PurePosixPath(source.path)
     if any(mark in path.name for mark in "*?["):
         return path.parent.name or "files"
     return path.name.split(".")[0]
@@ -95,7 +95,7 @@ def name_of(source: Source) -> str:
 def deliver(
     engine: DuckDB,
     config: Config,
-    archive: Callable[[str, str], Path],
+    archive: Callable[[str, str], Place],
     known: Callable[[str, str, str], Delivered | None],
     progress: Callable[[str], None] = lambda told: None,
 ) -> list[Delivered]:
@@ -105,6 +105,8 @@ def deliver(
     for source in config.source:
         try:
             paths = files_of(source, config.folder)
+        except UnreachableError:
+            raise
         except TrainfareError as error:
             faults.add(error.where, error.what, error.do)
             continue
@@ -121,15 +123,18 @@ def _take(
     engine: DuckDB,
     config: Config,
     source: Source,
-    path: Path,
-    archive: Callable[[str, str], Path],
+    path: Place,
+    archive: Callable[[str, str], Place],
     known: Callable[[str, str, str], Delivered | None],
     faults: Faults,
 ) -> Delivered | None:
     try:
         format_, head = formats.recognise(engine, path)
+        before_reading = stamp(path)
         with path.open("rb") as opened:
-            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]  # reads any content
+    except UnreachableError:
+        raise
     except TrainfareError as error:
         faults.add(error.where, error.what, error.do)
         return None
@@ -142,10 +147,12 @@ def _take(
         lines = focus.archive(engine, head, target, config.currency, faults)
     else:
         lines = _archive_rows(engine, format_, path, source.zone, target, faults)
+    if stamp(path) != before_reading:
+        faults.add(str(path), "the file changed while it was read", "Run the command again when it is complete.")
     return Delivered(name, path, format_.NAME, format_.KIND, sha256, settings, target, lines)
 
 
-def _archive_rows(engine: DuckDB, format_: object, path: Path, zone: str, target: Path, faults: Faults) -> int:
+def _archive_rows(engine: DuckDB, format_: object, path: Place, zone: str, target: Place, faults: Faults) -> int:
     before = len(faults.found)
     try:
         format_.read(engine, path, "taken", zone, faults)  # type: ignore[attr-defined]
@@ -193,12 +200,12 @@ def adjusting(charges: str, closed: Month, into: Month, sign: int) -> str:
     return f"SELECT {columns} FROM ({charges}) WHERE {BILLING_MONTH} = DATE '{closed}-01'"
 
 
-def from_catalog(row: Delivery, archive: Path) -> Delivered:
+def from_catalog(row: Delivery, archive: Place) -> Delivered:
     """A delivery that the catalog has, as the readers know it."""
     kind = next(format_.KIND for format_ in formats.FORMATS if row.format == format_.NAME)
     return Delivered(
         row.source,
-        Path(row.path),
+        place(row.path),
         row.format,
         kind,
         row.content_sha256,

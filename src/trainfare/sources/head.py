@@ -2,10 +2,13 @@
 
 import gzip
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import IO, cast
 
 from trainfare.errors import TrainfareError
+from trainfare.places import Place
 
 HEAD_BYTES = 65536
 WHOLE_BYTES = 1 << 20
@@ -16,7 +19,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 class Head:
     """A file's name, how it is packed and what it starts with."""
 
-    path: Path
+    path: Place
     is_parquet: bool
     is_gzip: bool
     text: str
@@ -35,13 +38,24 @@ class Head:
         return self.text.lstrip()[:1] in ("{", "[")
 
 
-def look(path: Path) -> Head:
+@contextmanager
+def opened(path: Place, is_gzip: bool) -> Iterator[IO[bytes]]:
+    """The content of a file, unpacked."""
+    with path.open("rb") as raw:
+        if not is_gzip:
+            yield raw
+            return
+        with gzip.open(raw, "rb") as unpacked:
+            yield cast(IO[bytes], unpacked)
+
+
+def look(path: Place) -> Head:
     """Read the beginning of a file; a missing, unreadable or empty one is refused, and text that is not UTF-8."""
     try:
         if path.is_dir():
             raise TrainfareError(str(path), "this is a folder", "Name a file, or a pattern such as bills/*.csv.")
-        with path.open("rb") as opened:
-            start = opened.read(HEAD_BYTES)
+        with path.open("rb") as content:
+            start = content.read(HEAD_BYTES)
     except FileNotFoundError:
         raise TrainfareError(str(path), "there is no such file", "Check the name and the folder.") from None
     except PermissionError:
@@ -64,26 +78,26 @@ def require_whole(head: Head) -> None:
     if not head.is_gzip:
         return
     try:
-        with gzip.open(head.path, "rb") as opened:
-            while opened.read(WHOLE_BYTES):
+        with opened(head.path, is_gzip=True) as content:
+            while content.read(WHOLE_BYTES):
                 pass
     except (OSError, EOFError, zlib.error):
         raise _damaged(head.path) from None
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpacked(path: Place) -> bytes:
     try:
-        with gzip.open(path, "rb") as opened:
-            return opened.read(HEAD_BYTES)
+        with opened(path, is_gzip=True) as content:
+            return content.read(HEAD_BYTES)
     except (OSError, EOFError, zlib.error):
         raise _damaged(path) from None
 
 
-def _damaged(path: Path) -> TrainfareError:
+def _damaged(path: Place) -> TrainfareError:
     return TrainfareError(str(path), "the gzip file is damaged or cut off", "Export or copy it again.")
 
 
-def _decoded(path: Path, start: bytes) -> str:
+def _decoded(path: Place, start: bytes) -> str:
     """The text, or nothing where it is none. Text in another encoding is refused with the line that shows it."""
     if start[:2] in UTF_16:
         raise TrainfareError(str(path), "this is UTF-16 text", "Save or export it as UTF-8.")

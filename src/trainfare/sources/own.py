@@ -1,10 +1,10 @@
 """Trainfare's own files: a table of the contract as CSV, JSON lines or Parquet, read column by column as its types say."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
+from trainfare.places import Place
 from trainfare.sources.head import Head, look
 from trainfare.sources.raw import Raw, open_raw, require_columns, told
 from trainfare.sources.rows import header_names
@@ -24,7 +24,7 @@ def named(head: Head, wanted: Sequence[str]) -> set[str]:
 
 def read(
     engine: DuckDB,
-    path: Path,
+    path: Place,
     into: str,
     zone: str,
     faults: Faults,

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import duckdb
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.errors import Faults, TrainfareError
+from trainfare.errors import Faults, TrainfareError, UnreachableError
+from trainfare.places import Place
 from trainfare.sources import rows
 from trainfare.sources.head import Head, require_whole
 from trainfare.sources.rows import LISTED_PER_CHECK, bare, identifier
@@ -40,7 +40,7 @@ class Raw:
 
     engine: DuckDB
     relation: str
-    path: Path
+    path: Place
     columns: dict[str, tuple[str, str]]
     """Column name in small letters -> its name as written, its type."""
     header: str
@@ -220,6 +220,8 @@ def told(head: Head, faults: Faults) -> Iterator[None]:
     """Whatever the engine cannot read in this file is a fault of the file."""
     try:
         yield
+    except UnreachableError:
+        raise
     except (TrainfareError, duckdb.Error) as error:
         if isinstance(error, TrainfareError) and error.where != str(head.path):
             raise
@@ -229,13 +231,13 @@ def told(head: Head, faults: Faults) -> Iterator[None]:
         faults.add(str(head.path), what, "Export or copy it again.")
 
 
-def raw_of(engine: DuckDB, relation: str, path: Path) -> Raw:
+def raw_of(engine: DuckDB, relation: str, path: Place) -> Raw:
     held = engine.columns(identifier(relation))
     columns = {name.lower(): (name, type_) for name, type_ in held.items() if name != "line"}
     return Raw(engine, identifier(relation), path, columns, str(path))
 
 
-def parquet_rows(path: Path) -> str:
+def parquet_rows(path: Place) -> str:
     """A SELECT of a Parquet file's rows; `line` counts from 1. A file we archived has its own."""
     return (
         f"SELECT file_row_number + 1 AS line, * EXCLUDE (file_row_number) "

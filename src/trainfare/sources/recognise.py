@@ -1,13 +1,13 @@
 """Tell by its content what a file is, and who reads it."""
 
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 
 import duckdb
 
 from trainfare.engine.duckdb import DuckDB
-from trainfare.errors import TrainfareError
+from trainfare.errors import TrainfareError, UnreachableError
+from trainfare.places import Place
 from trainfare.sources.bills import focus
 from trainfare.sources.head import Head, look
 from trainfare.sources.inventories import machines_file
@@ -66,7 +66,7 @@ OTHER_BILLS = (
 """Bills that are not FOCUS, by the columns they have, and where the FOCUS one is to be had."""
 
 
-def recognise(engine: DuckDB, path: Path) -> tuple[ModuleType, Head]:
+def recognise(engine: DuckDB, path: Place) -> tuple[ModuleType, Head]:
     """The format that reads this file; a file nobody recognises is refused with the list of what we read."""
     head = look(path)
     if head.is_parquet:
@@ -102,6 +102,8 @@ def _parquet_columns(engine: DuckDB, head: Head) -> frozenset[str]:
         raise TrainfareError(str(head.path), "this is Parquet inside gzip", do)
     try:
         found = engine.rows(f"DESCRIBE {parquet_rows(head.path)}")
+    except UnreachableError:
+        raise
     except (TrainfareError, duckdb.Error):
         do = "Export or copy it again."
         raise TrainfareError(str(head.path), "the Parquet file is damaged or cut off", do) from None

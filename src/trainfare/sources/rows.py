@@ -2,7 +2,6 @@
 
 import csv
 import glob
-import gzip
 import io
 import json
 import re
@@ -10,13 +9,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, cast
 
 import duckdb
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
-from trainfare.sources.head import Head
+from trainfare.sources.head import Head, opened
 
 LISTED_PER_CHECK = 25
 MEND = "Mend the line, or export the file again."
@@ -63,15 +61,16 @@ class Lines:
     @cached_property
     def _is_shifted(self) -> bool:
         ends, last = 0, b"\n"
-        with _opened(self.head) as opened:
-            while block := opened.read(1 << 20):
+        with opened(self.head.path, self.head.is_gzip) as content:
+            while block := content.read(1 << 20):
                 ends, last = ends + block.count(b"\n"), block[-1:]
         return ends + (last != b"\n") != self.rows + 1
 
     def _counted(self, wanted: set[int]) -> dict[int, int]:
         found: dict[int, int] = {}
         row, before = -1, 0
-        with io.TextIOWrapper(_opened(self.head), encoding="utf-8-sig", newline="") as text:
+        with opened(self.head.path, self.head.is_gzip) as content:
+            text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
             reader = csv.reader(text, delimiter=delimiter(self.head))
             try:
                 for record in reader:
@@ -82,10 +81,6 @@ class Lines:
             except csv.Error:
                 pass
         return found
-
-
-def _opened(head: Head) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(head.path, "rb")) if head.is_gzip else head.path.open("rb")
 
 
 def open_delimited(engine: DuckDB, head: Head, into: str, faults: Faults) -> bool:
@@ -159,9 +154,9 @@ def _read_json_list(engine: DuckDB, head: Head, faults: Faults) -> bool:
 
 def _broken_json(head: Head) -> tuple[str, str]:
     """Where a JSON list breaks, and how."""
-    with _opened(head) as opened:
+    with opened(head.path, head.is_gzip) as content:
         try:
-            json.load(opened)
+            json.load(content)
         except json.JSONDecodeError as error:
             return f"{head.path}:{error.lineno}", f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
         except UnicodeDecodeError:

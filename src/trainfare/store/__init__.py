@@ -8,25 +8,28 @@ from typing import TYPE_CHECKING
 
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
+from trainfare.places import Place, Remote, place
 from trainfare.store.lake import Lake
 from trainfare.store.records import Acceptance, Book, BookFiles, Closing, Delivery, NewBook, NewDelivery, Total
 
 if TYPE_CHECKING:
     from trainfare.store.catalog import Catalog
+    from trainfare.store.objects import ObjectLake
 
 __all__ = ["Acceptance", "Book", "BookFiles", "Closing", "Delivery", "Lake", "NewBook", "NewDelivery", "Store", "Total"]
 
 
 @dataclass(frozen=True)
 class Store:
-    """The lake and the catalog of one workspace. The catalog never names a file that is not safely on disk."""
+    """The lake and the catalog of one workspace. The catalog never names a file that is not safely written."""
 
-    lake: Lake
+    workspace: Path
+    lake: "Lake | ObjectLake"
     catalog: "Catalog"
 
     @classmethod
-    def open(cls, workspace: Path, catalog_url: str | None = None) -> "Store":
-        """Open the store of a workspace, making what is missing. Without a URL the catalog is a file in it."""
+    def open(cls, workspace: Path, catalog_url: str | None = None, lake_at: str | None = None) -> "Store":
+        """Open the store of a workspace, making what is missing. What is not said to be elsewhere is in the workspace."""
         try:
             workspace.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -37,20 +40,20 @@ class Store:
         from trainfare.store.catalog import Catalog
 
         catalog = Catalog.open(catalog_url or workspace / "catalog.sqlite")
-        lake = Lake(workspace / "lake")
+        lake = _lake(place(lake_at or "lake", workspace), catalog)
         lake.claim(catalog.id)
-        return cls(lake, catalog)
+        return cls(workspace, lake, catalog)
 
     def add_deliveries(self, new: Sequence[NewDelivery]) -> list[Delivery]:
-        """Bring the archives onto the disk, then add all deliveries or none. Use the rows that come back: one known
+        """See that the archives are safely written, then add all deliveries or none. Use the rows that come back: one known
         already keeps the archive it has.
         """
-        self.lake.fsync(self.lake.path(one.archive) for one in new)
+        self.lake.settle(one.archive for one in new)
         return self.catalog.add_deliveries(new)
 
     def publish(self, month: Month, expected_version: int | None, book: NewBook) -> Book:
-        """Bring the files onto the disk, then publish them as the next version, or nothing."""
-        self.lake.fsync(self.lake.path(path) for path in book.files.values())
+        """See that the files are safely written, then publish them as the next version, or nothing."""
+        self.lake.settle(book.files.values())
         return self.catalog.publish(month, expected_version, book)
 
     def files(self, book: Book) -> BookFiles:
@@ -58,7 +61,7 @@ class Store:
         paths = {name: self.lake.path(relative) for name, relative in book.files.items()}
         return BookFiles(book.month, book.version, paths, book.complete_through)
 
-    def sweep(self) -> list[Path]:
+    def sweep(self) -> Sequence[Place]:
         """Remove what neither a book nor a delivery names, and no running build is writing."""
         return self.lake.sweep(self.catalog.referenced_files)
 
@@ -67,3 +70,11 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.catalog.dispose()
+
+
+def _lake(root: Place, catalog: "Catalog") -> "Lake | ObjectLake":
+    if isinstance(root, Remote):
+        from trainfare.store.objects import ObjectLake
+
+        return ObjectLake(root, catalog.builds)
+    return Lake(root)

@@ -15,6 +15,7 @@ from trainfare.store import audit
 from trainfare.store.access import Access
 from trainfare.store.attention import Attention
 from trainfare.store.audit import Audit
+from trainfare.store.builds import Builds, require_not_given_up
 from trainfare.store.database import Database
 from trainfare.store.records import Book, Closing, Delivery, NewBook, NewDelivery, Total
 from trainfare.store.schema import BOOK_DELIVERIES, BOOK_FILES, BOOK_TOTALS, BOOKS, CLOSINGS, DELIVERIES, IDENTITY
@@ -41,6 +42,11 @@ class Catalog:
         """The lives of findings."""
         return Attention(self._database)
 
+    @property
+    def builds(self) -> Builds:
+        """Which builds are running, on lakes that cannot tell."""
+        return Builds(self._database)
+
     @classmethod
     def open(cls, url_or_path: str | Path) -> "Catalog":
         """Open a SQLite file or a PostgreSQL URL; make or update the schema where needed."""
@@ -63,6 +69,8 @@ class Catalog:
         with the archive it had then.
         """
         with self._database.write() as connection:
+            known = [_find(connection, *_key(one)) for one in new]
+            require_not_given_up(connection, [one.archive for one, found in zip(new, known, strict=True) if not found])
             return [_find(connection, *_key(one)) or _add(connection, one) for one in new]
 
     def find_delivery(self, source: str, content_sha256: str, settings_sha256: str) -> Delivery | None:
@@ -84,6 +92,7 @@ class Catalog:
         """
         _require_balance(month, book.totals)
         with self._database.write() as connection:
+            require_not_given_up(connection, book.files.values())
             latest = _latest_version(connection, month)
             _require_still_open(connection, month)
             if latest != expected_version:

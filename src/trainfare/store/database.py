@@ -15,7 +15,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
 from trainfare.store.schema import REVISION, VERSION_TABLE
 
 WAIT_SECONDS = 30
@@ -53,12 +53,6 @@ _FAULTS = {
     "already exists": _FOREIGN,
 }
 _BUSY = ("database is locked", "lock timeout")
-
-
-class UnreachableError(TrainfareError):
-    """A database server that does not answer, or does not let us in."""
-
-    exit_code = 4
 
 
 class Database:

@@ -1,57 +1,29 @@
-"""The lake: Parquet in a folder, written once under new names, never changed.
-
-Every name holds the id of the build that wrote it. A build holds an operating system lock for as long as it
-runs; the system frees it however the build ends, so what a killed build left can be told from what a running
-one is about to publish.
+"""The lake in a folder: a build holds an operating system lock for as long as it runs; the system frees it however the
+build ends, so what a killed build left can be told from what a running one is about to publish.
 """
 
 import errno
 import fcntl
 import os
-import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from trainfare.errors import TrainfareError
-from trainfare.period import Month
+from trainfare.places import BUILD_ID, Place, fsync
+from trainfare.store.layout import OWNER, Layout, new_build_id, require_owner, with_parents
 
-BUILD_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{8}")
-
-_DELIVERIES = "deliveries"
 _LOCKS = ".building"
-_SCRATCH = ".scratch"
-_OWNER = ".catalog"
 
 
 @dataclass(frozen=True)
-class Lake:
+class Lake(Layout):
     """A folder of files. Which of them count, the catalog says."""
 
     root: Path
-
-    def path(self, relative: str) -> Path:
-        """Where a file is that the catalog names."""
-        return self.root / relative
-
-    def relative(self, path: Path) -> str:
-        """The name by which the catalog knows a file of this lake."""
-        return path.relative_to(self.root).as_posix()
-
-    def book_path(self, table: str, month: Month, build_id: str) -> Path:
-        return self.root / table / f"month={month}" / f"{build_id}.parquet"
-
-    def delivery_path(self, sha256: str, build_id: str, suffix: str = ".parquet") -> Path:
-        """A new name at every call, so that nothing archived is ever written over, even for equal content."""
-        return self.root / _DELIVERIES / f"{sha256[:16]}-{secrets.token_hex(4)}.{build_id}{suffix}"
-
-    def scratch_path(self, build_id: str) -> Path:
-        """A folder for what a build keeps only while it runs. What a killed build left there is swept."""
-        return self.root / _SCRATCH / build_id
 
     def claim(self, catalog_id: str) -> None:
         """Make the lake if it is not there, for the catalog of this id. A lake of another catalog is refused.
@@ -61,37 +33,32 @@ class Lake:
         with _told(self.root):
             if not self.root.is_dir():
                 self.root.mkdir(parents=True, exist_ok=True)
-                _fsync(self.root.parent)
-            mark = self.root / _OWNER
+                fsync(self.root.parent)
+            mark = self.root / OWNER
             if not mark.exists():
                 self._write_mark(mark, catalog_id)
             owner = mark.read_text(encoding="utf-8").strip()
-        if owner != catalog_id:
-            raise TrainfareError(
-                str(self.root),
-                "these files belong to another catalog",
-                "Name the catalog they were built with, or restore it; to start anew, move this folder away.",
-            )
+        require_owner(self.root, owner, catalog_id)
 
     def _write_mark(self, mark: Path, catalog_id: str) -> None:
-        draft = mark.with_name(f"{_OWNER}.{secrets.token_hex(4)}")
+        draft = mark.with_name(f"{OWNER}.{secrets.token_hex(4)}")
         draft.write_text(f"{catalog_id}\n", encoding="utf-8")
-        _fsync(draft)
+        fsync(draft)
         draft.replace(mark)
-        _fsync(self.root)
+        fsync(self.root)
 
-    def fsync(self, paths: Iterable[Path]) -> None:
+    def settle(self, names: Iterable[str]) -> None:
         """Bring files, and every folder on the way down to them, onto the disk."""
         folders: set[Path] = set()
-        for path in paths:
+        for path in (self.root / name for name in names):
             with _told(path):
                 for written in (path, *path.rglob("*")):
-                    _fsync(written)
+                    fsync(written)
             way = path.relative_to(self.root).parents
             folders.update(self.root / step for step in way)
         for folder in sorted(folders, reverse=True):
             with _told(folder):
-                _fsync(folder)
+                fsync(folder)
 
     @contextmanager
     def building(self) -> Iterator[str]:
@@ -107,7 +74,7 @@ class Lake:
 
     def _new_lock(self) -> tuple[str, int]:
         while True:
-            build_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}-{secrets.token_hex(4)}"
+            build_id = new_build_id()
             path = self.root / _LOCKS / build_id
             held = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -116,7 +83,7 @@ class Lake:
                 return build_id, held
             os.close(held)
 
-    def sweep(self, referenced: Callable[[], set[str]]) -> list[Path]:
+    def sweep(self, referenced: Callable[[], set[str]]) -> Sequence[Place]:
         """Remove what no catalog row names and no running build is writing; say what was removed.
 
         The order is what makes it safe: first the files, then who is running, and only then what is referenced.
@@ -125,7 +92,7 @@ class Lake:
         with _told(self.root):
             found = list(_written_by_builds(self.root)) if self.root.is_dir() else []
             running = self._running()
-            kept = _with_parents(referenced())
+            kept = with_parents(referenced())
             return [path for path in found if not self._is_kept(path, kept, running) and _removed(path)]
 
     def _is_kept(self, path: Path, kept: set[str], running: set[str]) -> bool:
@@ -163,10 +130,6 @@ def _written_by_builds(folder: Path) -> Iterator[Path]:
                 yield from _written_by_builds(Path(entry.path))
 
 
-def _with_parents(names: Iterable[str]) -> set[str]:
-    return {str(path) for name in names for path in (PurePosixPath(name), *PurePosixPath(name).parents)}
-
-
 def _removed(path: Path) -> bool:
     """Remove a file or folder; false if somebody else did so first."""
     try:
@@ -177,14 +140,6 @@ def _removed(path: Path) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _fsync(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 
 from trainfare.period import Month
+from trainfare.places import Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +81,11 @@ class Closing:
 
 @dataclass(frozen=True)
 class BookFiles:
-    """One month's book as files on disk, published or not; version 0 was never published."""
+    """One month's book as files, published or not; version 0 was never published."""
 
     month: Month
     version: int
-    files: Mapping[str, Path]
+    files: Mapping[str, Place]
     complete_through: datetime | None
 
 

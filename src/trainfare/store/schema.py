@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeDecorator
 
 from trainfare.period import Month
 
-REVISION = 3
+REVISION = 4
 """The schema that this code reads and writes; the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"
@@ -146,6 +146,15 @@ CLOSINGS = Table(
     Column("closed_at", Moment, nullable=False),
     Column("closed_by", Text, nullable=False),
     Column("note", Text, nullable=False),
+    sqlite_strict=True,
+)
+
+BUILDS = Table(
+    "builds",
+    METADATA,
+    Column("build_id", Text, primary_key=True),
+    Column("heard_at", Moment, nullable=False),
+    Column("given_up_at", Moment),
     sqlite_strict=True,
 )
 

@@ -42,7 +42,7 @@ LARGEST_BODY = 64 * 1024
 def create_app(workspace: Path, secret: str = "") -> Litestar:
     """The service over the published books of a workspace. Processes that serve together share a secret for their forms."""
     config = load(workspace / FILE_NAME)
-    store = Store.open(workspace, config.catalog)
+    store = Store.open(workspace, config.catalog, config.lake)
     shelf = Shelf(store, config)
     figures, tries = Figures(), sign_in.Tries()
 

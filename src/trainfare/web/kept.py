@@ -28,7 +28,7 @@ class Kept:
     def __init__(self, store: Store, database: DuckDB) -> None:
         self._store = store
         self._database = database
-        self.folder = store.lake.root.parent / "cache"
+        self.folder = store.workspace / "cache"
         self._locks = {"digest": threading.Lock(), "account": threading.Lock()}
         self._digests: dict[str, Digest] = {}
         self._accounts: dict[str, str] = {}
@@ -54,6 +54,6 @@ class Kept:
 
     def _attached(self, kind: str, book: Book, path: Path) -> str:
         if not path.exists():
-            making.make(kind, self.folder.parent, book, path)
+            making.make(kind, self._store.workspace, book, path)
         self._database.run(f'ATTACH {quoted(path)} AS "{path.stem}" (READ_ONLY)')
         return path.stem

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainfare import reopened
 from trainfare.config import FILE_NAME, load
-from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
 from trainfare.period import Month
 from trainfare.report import digest
 from trainfare.store import Book, Store
@@ -28,6 +28,8 @@ def make(kind: str, workspace: Path, book: Book, path: Path) -> None:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if ran.returncode == FAILED:
         raise IncompleteError(f"book {book.month}", ran.stdout.strip(), "Restore its files, or build it again.")
+    if ran.returncode == UnreachableError.exit_code:
+        raise UnreachableError(f"book {book.month}", ran.stdout.strip(), "Ask again when the object store answers.")
     if ran.returncode:
         raise RuntimeError(f"{kind} of {book.month} version {book.version} could not be made: {ran.stderr}")
 
@@ -37,7 +39,7 @@ def main(kind: str, workspace: str, month: str, version: str, path: str) -> None
     folder = Path(workspace)
     config = load(folder / FILE_NAME)
     try:
-        with Store.open(folder, config.catalog) as store:
+        with Store.open(folder, config.catalog, config.lake) as store:
             book = store.catalog.book(Month.parse(month), int(version))
             if kind == "digest":
                 digest.write(store.files(book), Path(path), os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY))
@@ -45,7 +47,7 @@ def main(kind: str, workspace: str, month: str, version: str, path: str) -> None
                 reopened.keep_account(store, book, Path(path))
     except TrainfareError as error:
         print(f"{error.where}: {error.what}")
-        raise SystemExit(FAILED) from None
+        raise SystemExit(error.exit_code if isinstance(error, UnreachableError) else FAILED) from None
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import msgspec
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
 
-from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -48,6 +48,7 @@ STATUSES: dict[type[TrainfareError], int] = {
     NotAllowedError: 403,
     TooManyError: 429,
     IncompleteError: 404,
+    UnreachableError: 503,
 }
 
 

@@ -12,11 +12,10 @@ Any column order; columns we do not know stay in the archived delivery. What bil
 """
 
 import re
-import shutil
-from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
+from trainfare.places import Place, copy
 from trainfare.sources.head import Head
 from trainfare.sources.raw import FIRST_YEAR, LAST_YEAR, Raw, open_raw, parquet_rows, raw_of, require_columns, told
 from trainfare.sources.rows import bare, header_names
@@ -77,7 +76,7 @@ def recognise(head: Head) -> bool:
     return bool({"billedcost", "effectivecost"} & {bare(name) for name in names})
 
 
-def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faults: Faults) -> int:
+def archive(engine: DuckDB, head: Head, target: Place, currency: str | None, faults: Faults) -> int:
     """Check every line and keep the file as Parquet at `target`; returns the lines, or adds faults, keeping nothing."""
     before = len(faults.found)
     raw = open_raw(engine, head, "delivered", faults)
@@ -91,7 +90,7 @@ def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faul
         return 0
     target.parent.mkdir(parents=True, exist_ok=True)
     if head.is_parquet and not head.is_gzip:
-        shutil.copyfile(head.path, target)
+        copy(head.path, target)
     else:
         engine.write_parquet(f"SELECT * EXCLUDE (line) FROM {raw.relation}", target, in_order=True)
     lines: int = engine.row(f"SELECT count(*) FROM {raw.relation}")[0]
@@ -99,7 +98,7 @@ def archive(engine: DuckDB, head: Head, target: Path, currency: str | None, faul
     return lines
 
 
-def charges(engine: DuckDB, archived: Path, delivery: int, source: str, currency: str | None) -> str:
+def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currency: str | None) -> str:
     """A SELECT that gives the archived file as the columns of `tables.CHARGES`."""
     engine.view("archived", parquet_rows(archived))
     raw = raw_of(engine, "archived", archived)

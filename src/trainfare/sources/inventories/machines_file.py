@@ -4,10 +4,9 @@ Only `machine_id` is needed. A machine whose name is given to another instance l
 each with its `resource_id`, `existed_from` and `existed_to`.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
+from trainfare.places import Place
 from trainfare.sources.head import Head, look
 from trainfare.sources.raw import Raw, open_raw, require_columns, told
 from trainfare.sources.rows import header_names
@@ -32,7 +31,7 @@ def recognise(head: Head) -> bool:
     return "machine_id" in names and not {"job_id", "started"} & names
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `tables.MACHINES`; a bad row is a fault."""
     before = len(faults.found)
     head = look(path)

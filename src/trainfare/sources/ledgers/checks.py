@@ -1,11 +1,11 @@
 """Checks that rows of every ledger have in common."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from trainfare.engine.duckdb import quoted
 from trainfare.errors import Faults
 from trainfare.ledger_tables import NAMED
+from trainfare.places import Place
 from trainfare.sources.raw import Raw
 from trainfare.tables import MONEY
 
@@ -61,7 +61,7 @@ def money_of(name: str, otherwise: str) -> Instead:
     return lambda raw, zone: f"coalesce({raw.number(name, MONEY)}, {otherwise})"
 
 
-def word_of_file(name: str, path: Path) -> Instead:
+def word_of_file(name: str, path: Place) -> Instead:
     """Text that is the file's name where none is given."""
     return lambda raw, zone: f"coalesce(nullif(trim({raw.text(name)}), ''), {quoted(path.name)})"
 

@@ -5,11 +5,10 @@ that do not spread commitments in EffectiveCost themselves; one that does needs 
 the days of the term. `quantity` is how many machines it covers at once; 1 where not given.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import COMMITMENTS
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.ledgers.checks import check_currency, check_money, check_term
@@ -29,7 +28,7 @@ def recognise(head: Head) -> bool:
     return {"commitment_id", "price"} <= own.named(head, ("commitment_id", "price"))
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.COMMITMENTS`; a bad row is a fault."""
     quantity = {"quantity": lambda raw, zone: f"coalesce({raw.number('quantity', 'INTEGER')}, 1)"}
     own.read(engine, path, into, "UTC", faults, COMMITMENTS, NEEDED, _check, quantity)

@@ -8,11 +8,11 @@ of weekends and bank holidays.
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import RATES
+from trainfare.places import Place
 from trainfare.sources.head import Head, look
 from trainfare.sources.raw import Raw, raw_of, told
 from trainfare.sources.rows import Lines, header_names, identifier, located
@@ -29,7 +29,7 @@ def recognise(head: Head) -> bool:
     return names[:1] == ["Date"] and len(_currencies(names)) > 5
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.RATES`; a bad value is a fault."""
     head, before = look(path), len(faults.found)
     with told(head, faults):

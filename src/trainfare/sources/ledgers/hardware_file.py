@@ -9,11 +9,10 @@ file: measured power, from power readings, where there is any, `rated_kw` elsewh
 A machine listed here is a machine, also if no job and no machine file names it: what nobody holds of it is idle.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import HARDWARE
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.ledgers.checks import check_currency, check_days, check_money, money_of, word_of
@@ -37,7 +36,7 @@ def recognise(head: Head) -> bool:
     return "machine_id" in found and len(found) > 2
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.HARDWARE`; a bad row is a fault."""
     instead = {
         "resource_id": lambda raw, zone: f"coalesce({raw.text('resource_id')}, {raw.text('machine_id')})",

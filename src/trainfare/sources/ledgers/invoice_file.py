@@ -5,11 +5,10 @@
 for: a machine, a job, a project, a team ...; support is shared by spend, and any other line that names nobody is unallocated.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import INVOICES
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.ledgers.checks import check_currency, check_money, check_names, check_term, word_of
@@ -28,7 +27,7 @@ def recognise(head: Head) -> bool:
     return "vendor" in found and len(found) > 1
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.INVOICES`; a bad row is a fault."""
     instead = {"category": word_of("category", "other")}
     own.read(engine, path, into, "UTC", faults, INVOICES, NEEDED, _check, instead)

@@ -4,11 +4,10 @@
 it is for: a job, a project, a team ...; an entry that names nobody goes to `__unallocated__`, with that reason.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import LABOUR
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.ledgers.checks import check_currency, check_days, check_money, check_names
@@ -27,7 +26,7 @@ def recognise(head: Head) -> bool:
     return {"hours", "rate"} <= found or len(found) > 3
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.LABOUR`; a bad row is a fault."""
     own.read(engine, path, into, "UTC", faults, LABOUR, NEEDED, _check)
 

@@ -6,11 +6,10 @@ term. It is spread evenly over the days. A row may name who it is for: a machine
 not is shared among all jobs, per core by CPU time, else by GPU time.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import LICENCES
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.ledgers.checks import check_currency, check_money, check_names, check_term, word_of
@@ -30,7 +29,7 @@ def recognise(head: Head) -> bool:
     return "licence" in found and len(found) > 1
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.LICENCES`; a bad row is a fault."""
     instead = {
         "per": lambda raw, zone: f"lower({raw.text('per')})",

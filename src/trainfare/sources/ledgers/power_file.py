@@ -4,11 +4,10 @@ The energy between two readings of a machine is the mean of both times the time 
 of an hour apart: then nothing was measured between them. What two files say of the same moment counts once, the larger of both.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import POWER
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.raw import Raw
@@ -25,7 +24,7 @@ def recognise(head: Head) -> bool:
     return "job_id" not in found and "kw" in found and len(found) > 1
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.POWER`; a bad row is a fault."""
     own.read(engine, path, into, zone, faults, POWER, NEEDED, _check)
 

@@ -5,10 +5,9 @@ file. `price` is for one hour of one such machine. `valid_to` empty means until 
 how it is bought: `on_demand` where it is empty, `spot`, `reserved` or a word of yours. `source` says where the price was read.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.raw import Raw
@@ -27,7 +26,7 @@ def recognise(head: Head) -> bool:
     return "price" in found and bool({"kind", "valid_from"} & found) and not {"job_id", "machine_id"} & found
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `tables.PRICES`; a bad row is a fault."""
     instead = {
         "term": lambda raw, zone: f"coalesce(lower({raw.text('term')}), 'on_demand')",

@@ -4,11 +4,10 @@
 was converted by it. A rate has at most 14 digits after the point and is below 100,000,000.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.ledger_tables import RATES
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.ledgers.checks import check_currency, check_days, word_of_file
@@ -28,7 +27,7 @@ def recognise(head: Head) -> bool:
     return len(own.named(head, ("from_currency", "to_currency", "rate"))) > 1
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.RATES`; a bad row is a fault."""
     own.read(engine, path, into, "UTC", faults, RATES, NEEDED, _check, {"source": word_of_file("source", path)})
 

@@ -6,11 +6,10 @@ the day they are on. A new price has `valid_from`, and the row before it `valid_
 refused when power is to be paid in it.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
 from trainfare.ledger_tables import TARIFFS
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.ledgers.checks import check_currency, check_money
@@ -30,7 +29,7 @@ def recognise(head: Head) -> bool:
     return bool({"price_per_kwh"} & own.named(head, ("price_per_kwh",)))
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `ledger_tables.TARIFFS`; a bad row is a fault."""
     instead = {
         "days": lambda raw, zone: f"coalesce(lower({raw.text('days')}), 'mon-sun')",

@@ -4,10 +4,9 @@
 not known is kept as a label of the job. Times without an offset are local time in the source's zone.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
+from trainfare.places import Place
 from trainfare.sources.head import Head, look
 from trainfare.sources.raw import Raw, open_raw, require_columns, told
 from trainfare.sources.rows import header_names
@@ -32,7 +31,7 @@ def recognise(head: Head) -> bool:
     return {"job_id", "machine_id"} <= names or {"job_id", "started"} <= names
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `tables.PLACEMENTS`; a bad row is a fault."""
     before = len(faults.found)
     head = look(path)

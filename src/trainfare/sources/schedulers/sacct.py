@@ -11,12 +11,12 @@
 """
 
 import re
-from pathlib import Path
 
 import duckdb
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
+from trainfare.places import Place
 from trainfare.sources.head import Head, look
 from trainfare.sources.schedulers import slurm_runs
 from trainfare.sources.schedulers.slurm_runs import EXPORT, NO_NODES, PACKAGE, TOLD
@@ -75,7 +75,7 @@ def recognise(head: Head) -> bool:
     return bool(names & set(JOB_IDS)) and bool(names & {*REQUIRED, *OPTIONAL})
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make `into` the placements in the file; whatever cannot be read becomes a fault with its line."""
     slurm_runs.nothing(engine, into)
     if not _read_lines(engine, path, faults):
@@ -96,7 +96,7 @@ def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> No
     engine.drop("sacct_lines")
 
 
-def _read_lines(engine: DuckDB, path: Path, faults: Faults) -> bool:
+def _read_lines(engine: DuckDB, path: Place, faults: Faults) -> bool:
     """Make `sacct_lines` of the file as it is, or say why it is not text."""
     packed = "gzip" if look(path).is_gzip else "none"
     try:
@@ -116,7 +116,7 @@ def _read_lines(engine: DuckDB, path: Path, faults: Faults) -> bool:
     return True
 
 
-def _take_records(engine: DuckDB, path: Path, header: str, faults: Faults) -> None:
+def _take_records(engine: DuckDB, path: Place, header: str, faults: Faults) -> None:
     """Make `sacct_rows`: one row per job record that started, in Slurm's words."""
     engine.step(PACKAGE, "sacct_records", "sacct_records", _record_fragments(header))
     width = header.count("|") + 1
@@ -163,7 +163,7 @@ def _seconds(column: str) -> str:
     return f"CAST(epoch(TRY_CAST(replace(\"{column}\", '-', ' days ') AS INTERVAL)) AS BIGINT)"
 
 
-def _take_times(engine: DuckDB, path: Path, zone: str, faults: Faults) -> None:
+def _take_times(engine: DuckDB, path: Place, zone: str, faults: Faults) -> None:
     """Make `slurm_told` of `sacct_rows`, with times in UTC; a time that cannot be read is a fault."""
     engine.step(PACKAGE, "sacct_moments", "sacct_moments", {"zone": quoted(zone)})
     engine.step(PACKAGE, "sacct_spans", "sacct_spans")

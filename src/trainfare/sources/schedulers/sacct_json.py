@@ -22,7 +22,8 @@ import duckdb
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
-from trainfare.sources.head import Head, look
+from trainfare.places import Place
+from trainfare.sources.head import Head, look, opened
 from trainfare.sources.schedulers import slurm_runs
 from trainfare.sources.schedulers.slurm_runs import AGAIN, NO_NODES, PACKAGE, TOLD
 
@@ -60,7 +61,7 @@ def recognise(head: Head) -> bool:
     return bool(re.search(r'"allocation_nodes"\s*:|openapi\\?/dbv|"sacct"', head.text))
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make `into` the placements in the file; a record that cannot be read becomes a fault with its place in `jobs`."""
     slurm_runs.nothing(engine, into)
     if _read_jobs(engine, path, faults):
@@ -68,19 +69,19 @@ def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> No
         slurm_runs.place(engine, into, faults, lambda line: _where(path, line))
 
 
-def _where(path: Path, line: int) -> str:
+def _where(path: Place, line: int) -> str:
     """The record as jq would name it."""
     return f"{path} .jobs[{line - 1}]"
 
 
-def _read_jobs(engine: DuckDB, path: Path, faults: Faults) -> bool:
+def _read_jobs(engine: DuckDB, path: Place, faults: Faults) -> bool:
     """Make `sacct_jobs`, one row per record in the file's order, or say why there are none."""
     try:
         if look(path).is_gzip:
-            with tempfile.TemporaryDirectory() as folder, gzip.open(path, "rb") as packed:
+            with tempfile.TemporaryDirectory() as folder, opened(path, is_gzip=True) as packed:
                 unpacked = Path(folder) / "sacct.json"
-                with unpacked.open("wb") as opened:
-                    shutil.copyfileobj(packed, opened)
+                with unpacked.open("wb") as plain:
+                    shutil.copyfileobj(packed, plain)
                 _parse(engine, unpacked)
         else:
             _parse(engine, path)
@@ -98,13 +99,13 @@ def _read_jobs(engine: DuckDB, path: Path, faults: Faults) -> bool:
     return True
 
 
-def _parse(engine: DuckDB, path: Path) -> None:
+def _parse(engine: DuckDB, path: Place) -> None:
     # Kept as a table of one row, because unnesting the parsed text directly would parse it again for every few records.
     shape = quoted(json.dumps({"jobs": [_RECORD]}))
     engine.table("sacct_document", f"SELECT from_json(content, {shape}).jobs AS jobs FROM read_text({quoted(path)})")
 
 
-def _take_told(engine: DuckDB, path: Path, faults: Faults) -> None:
+def _take_told(engine: DuckDB, path: Place, faults: Faults) -> None:
     """Make `slurm_told` of the records that started; one without a state or a time is a fault."""
     engine.step(PACKAGE, "sacct_json", TOLD, {"no_nodes": NO_NODES})
     engine.table(

@@ -13,10 +13,9 @@ attempt is meant as a whole. Times without an offset are local time in the sourc
 | `step` | the step that was reached at the end of the span; the first span of an attempt starts when training starts |
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.raw import Raw
@@ -36,7 +35,7 @@ def recognise(head: Head) -> bool:
     return {"job_id", "measure"} <= found or {"measure", "value"} <= found or found == {"job_id", "machine_id", "value"}
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `tables.USAGE`; a bad row is a fault."""
     instead = {
         "measure": lambda raw, zone: f"lower({raw.text('measure')})",

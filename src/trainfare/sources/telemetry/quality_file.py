@@ -4,10 +4,9 @@
 is the same in all rows of a metric. A job that has a metric in several rows is as good as the best of them.
 """
 
-from pathlib import Path
-
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
+from trainfare.places import Place
 from trainfare.sources import own
 from trainfare.sources.head import Head
 from trainfare.sources.raw import Raw
@@ -28,7 +27,7 @@ def recognise(head: Head) -> bool:
     )
 
 
-def read(engine: DuckDB, path: Path, into: str, zone: str, faults: Faults) -> None:
+def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
     """Make table `into` with the columns of `tables.QUALITY`; a bad row is a fault."""
     instead = {"better": lambda raw, zone: f"lower({raw.text('better')})"}
     own.read(engine, path, into, zone, faults, QUALITY, NEEDED, _check, instead)

@@ -39,6 +39,7 @@ PROBLEMS = {
     403: "The viewer may not see or do that.",
     404: "It is not there.",
     429: "Too many requests.",
+    503: "Where the books are kept does not answer.",
 }
 
 

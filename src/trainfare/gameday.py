@@ -15,6 +15,7 @@ from trainfare import pipeline
 from trainfare.config import FILE_NAME, load
 from trainfare.period import Month
 from trainfare.report.check import Life, check
+from trainfare.report.estimated import accuracy
 from trainfare.report.opened import open_books
 from trainfare.simulate.cluster import Played, parse, play
 from trainfare.store import Store
@@ -22,8 +23,11 @@ from trainfare.store import Store
 COMPLETE = "complete"
 """The day on which nothing is wrong."""
 MONTH = Month(2026, 10)
+CURRENCY = "USD"
 CLOSE = Decimal("0.05")
 """Money at stake may be off by this part of the truth."""
+BILLED_THROUGH = 24
+"""A complete day is built twice: when the bills have come as far as this day, and when all of them have."""
 SURE = Decimal("0.95")
 """The part of the seeds on which a day must end right."""
 
@@ -45,6 +49,8 @@ class Result:
     """Codes beyond their limits."""
     at_stake: Decimal
     true_stake: Decimal
+    estimate_off: Decimal | None = None
+    """How far off the estimate was of what was not billed yet, as a part of it; null where everything was billed at once."""
 
     @property
     def expected(self) -> frozenset[str]:
@@ -90,6 +96,7 @@ class Score:
         results = self.results
         worst = max(results, key=lambda one: one.error / one.bill)
         stakes = sorted(one.stake_error for one in results)
+        estimates = sorted(one.estimate_off for one in results if one.estimate_off is not None)
         return {
             "day": self.day,
             "seeds": len(results),
@@ -103,6 +110,8 @@ class Score:
             "error_of_bill": _percent(worst.error / worst.bill),
             "stake_off_median": _percent(stakes[len(stakes) // 2]) if self.day != COMPLETE else None,
             "stake_off_most": _percent(stakes[-1]) if self.day != COMPLETE else None,
+            "estimate_off_median": _percent(estimates[len(estimates) // 2]) if estimates else None,
+            "estimate_off_most": _percent(estimates[-1]) if estimates else None,
         }
 
 
@@ -133,6 +142,11 @@ def _played(asked: tuple[str, int, int]) -> Result:
     day, seed, machines = asked
     faults = {} if day == COMPLETE else parse([day], MONTH)
     with tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True) as folder:
+        if day == COMPLETE:
+            late = play(Path(folder), seed, machines, faults, MONTH, BILLED_THROUGH)
+            config = load(late.folder / FILE_NAME)
+            with Store.open(late.folder, config.catalog) as store:
+                pipeline.build(config, store, late.month)
         return _judged(next(iter(faults), COMPLETE), seed, play(Path(folder), seed, machines, faults, MONTH))
 
 
@@ -145,6 +159,7 @@ def _judged(day: str, seed: int, played: Played) -> Result:
         findings = check(opened, msgspec.structs.asdict(config.check), Life({}, {}))
         shared = engine.rows("SELECT job_id, sum(effective) FROM shares WHERE job_id IS NOT NULL GROUP BY job_id")
         (bill,) = engine.row("SELECT sum(effective) FROM bill_totals")
+        estimated = accuracy(opened, CURRENCY)
     given = dict(shared)
     errors = {job: abs(given.get(job, 0) - played.costs.get(job, 0)) for job in given.keys() | played.costs.keys()}
     return Result(
@@ -158,4 +173,5 @@ def _judged(day: str, seed: int, played: Played) -> Result:
         found=frozenset(one.code for one in findings if one.breached),
         at_stake=sum((one.at_stake or Decimal(0) for one in findings if one.code == day), Decimal(0)),
         true_stake=played.stakes.get(day, Decimal(0)),
+        estimate_off=estimated.off if estimated else None,
     )

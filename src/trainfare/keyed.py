@@ -29,3 +29,30 @@ SELECT a.job_id, a.attempt, coalesce(m.machine_id, h.unknown_machine) AS machine
 FROM {kept} h
 JOIN {attempts} a ON a.attempt_key = h.attempt_key
 LEFT JOIN {machines} m ON m.machine = h.machine"""
+
+
+def work(kept: str, attempts: str) -> str:
+    """A SELECT of the lost and overhead money as tables.WORK says."""
+    return f"""
+SELECT a.job_id, a.attempt, DATE '1970-01-01' + w.day AS day, w.category, w.currency, w.part, w.how,
+  w.effective, w.billed, w.list, w.contracted
+FROM {kept} w
+JOIN {attempts} a ON a.attempt_key = w.attempt_key"""
+
+
+def egress(kept: str, attempts: str) -> str:
+    """A SELECT of network cost by the regions its bytes went between, with names."""
+    return f"""
+SELECT a.job_id, a.attempt, DATE '1970-01-01' + e.day AS day, e.currency, e.from_region, e.to_region,
+  e.effective, e.billed, e.list, e.contracted
+FROM {kept} e
+JOIN {attempts} a ON a.attempt_key = e.attempt_key"""
+
+
+def usage(kept: str, attempts: str, machines: str) -> str:
+    """A SELECT of what was measured in the month, with names; no job where the attempt neither held nor paid anything in it."""
+    return f"""
+SELECT a.job_id, a.attempt, m.machine_id, m.resource_id, DATE '1970-01-01' + u.day AS day, u.measure, u.from_region, u.to_region, u.value
+FROM {kept} u
+LEFT JOIN {attempts} a ON a.attempt_key = u.attempt_key
+LEFT JOIN {machines} m ON m.machine = u.machine"""

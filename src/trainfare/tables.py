@@ -253,15 +253,14 @@ SHARES = Table(
 
 WORK = Table(
     "work",
-    "The money of attempts that lost time or had overhead, cut in time. Adds up to their shares exactly; an attempt without "
-    "rows here was kept whole.",
+    "The money of attempts that was lost or overhead, cut in time. What remains of their shares was kept.",
     (
         Column("job_id", TEXT, "the job"),
         Column("attempt", "INTEGER", "which try of the job"),
         Column("day", "DATE", "the UTC day the money is for"),
         Column("category", TEXT, "what kind of cost"),
         Column("currency", TEXT, "the currency of the amounts"),
-        Column("part", TEXT, "kept, lost or overhead"),
+        Column("part", TEXT, "lost or overhead"),
         Column(
             "how",
             TEXT,

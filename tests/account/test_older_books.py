@@ -12,7 +12,7 @@ from trainfare.engine.duckdb import DuckDB, parquet, quoted
 from trainfare.report import cost
 from trainfare.report.check import Life, check
 from trainfare.report.difference import causes, difference
-from trainfare.report.opened import LATER, open_books
+from trainfare.report.opened import LATER, NUMBERED, open_books, select_of
 from trainfare.sections import Check
 from trainfare.store import BookFiles
 
@@ -68,3 +68,26 @@ def test_an_older_book_and_a_newer_one_are_read_together(keeper: Bookkeeper):
     told = opened.engine.rows("SELECT source, category, sum(effective) FROM bill_totals GROUP BY ALL")
     assert told == [("bill", "compute", Decimal(16))]
     assert opened.engine.row("SELECT count(*) FROM conversions") == (0,)
+
+
+def test_a_book_that_kept_names_with_its_lost_work_is_read_as_it_is(keeper: Bookkeeper):
+    """Books keep numbers where they kept names; both say the same to a reader, also together."""
+    case = Case(
+        [hours_of("n1", (0, 4 * HOUR), "8")],
+        [
+            placement("a", "n1", (0, 2 * HOUR), gpus=4, state="failed"),
+            placement("b", "n1", (2 * HOUR, 4 * HOUR), gpus=4),
+        ],
+    )
+    folder = keeper.write(case)
+    (book,) = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
+    files = dict(book.files)
+    for name, numbered in NUMBERED.items():
+        del files[numbered]
+        files[name] = folder / f"older-{name}.parquet"
+        keeper.builder.run(f"COPY ({select_of(book, name)}) TO {quoted(files[name])}")
+    before = replace(book, files=files)
+    lost = "SELECT job_id, part, how, effective FROM work"
+    assert open_books(keeper.reader, [before]).engine.rows(lost) == [("a", "lost", "at most", Decimal(4))]
+    opened = open_books(keeper.reader, [before, replace(book, month=book.month.next())])
+    assert opened.engine.rows(lost) == [("a", "lost", "at most", Decimal(4))] * 2

@@ -12,7 +12,7 @@ from trainfare.errors import TrainfareError
 FEWEST, MOST = 8, 5000
 COLUMNS = [
     *("day", "seeds", "right", "found", "missed", "false", "jobs", "wrong_jobs", "worst_job", "error_of_bill"),
-    *("stake_off_median", "stake_off_most"),
+    *("stake_off_median", "stake_off_most", "estimate_off_median", "estimate_off_most"),
 ]
 PRINTED = """\
 <!-- Printed by `make scorecard`. Do not edit. -->
@@ -34,7 +34,13 @@ def machines_option(default: int) -> Callable[[options.Command], options.Command
 @click.option("--seed", type=int, default=1, show_default=True, help="Another number is another month.")
 @machines_option(40)
 @click.option("--fault", "faults", multiple=True, metavar="CODE[:SIZE][@DAY]", help="What goes wrong, as in F7:2@10.")
-def simulate(folder: Path, seed: int, machines: int, faults: Sequence[str]) -> None:
+@click.option(
+    "--billed-through",
+    type=click.IntRange(2, 30),
+    metavar="DAY",
+    help="The bills as they were when they had come this far; run it again without, and they are complete.",
+)
+def simulate(folder: Path, seed: int, machines: int, faults: Sequence[str], billed_through: int | None) -> None:
     """Invent a month of a cluster in FOLDER: its records as a company gets them, and the truth behind them."""
     from trainfare.simulate.cluster import parse, play
     from trainfare.simulate.cluster.gameday import OCTOBER
@@ -45,7 +51,7 @@ def simulate(folder: Path, seed: int, machines: int, faults: Sequence[str]) -> N
     started = time.monotonic()
     with terminal.progress() as told:
         told("running the cluster")
-        played = play(folder, seed, machines, wanted)
+        played = play(folder, seed, machines, wanted, OCTOBER, billed_through)
     for code, money in played.stakes.items():
         terminal.talk(f"{code}: {money:,.2f} USD are at stake")
     terminal.talk(f"{folder}: {played.summary}  ({time.monotonic() - started:.1f} s)")

@@ -22,12 +22,12 @@ TABLES = {
     "book_machines": "book_machines",
     "bill_totals": "bill_totals",
     "conversions": "conversions",
-    "work": "work",
+    "work_parts": "work",
     "book_work": "book_work",
     "checkpointing": "checkpointing",
-    "book_usage": "book_usage",
+    "used": "used",
     "book_quality": "qualities",
-    "egress": "egress",
+    "egress_parts": "egress",
     "spend_rates": "spend_rates",
     "estimates": "kept_estimates",
     "estimate_errors": "estimate_errors",
@@ -86,7 +86,7 @@ def run(
     findings.run(engine, second)
     if is_whole:
         lost_work.run(engine, second)
-        for step in ("used", "book_usage", "egress", "spend_rates"):
+        for step in ("used", "egress", "spend_rates"):
             engine.step(PACKAGE, step, step, times)
         failures.run(engine, month)
     return through

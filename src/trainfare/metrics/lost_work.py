@@ -9,6 +9,7 @@ STEPS = (
     "checkpoints",
     "training_starts",
     "work_spans",
+    "paid_days",
     "work_seconds",
     "work",
     "book_work",
@@ -21,7 +22,7 @@ STEPS = (
 def run(engine: Engine, complete_through: int) -> None:
     """Make `work`, `book_work` and `checkpointing` of the month.
 
-    Kept, lost and overhead money of an attempt add up to its shares exactly; an attempt without rows was kept whole.
+    `work` has the lost and the overhead money of attempts: what remains of their shares was kept.
     """
     given = {"complete_through": str(complete_through)}
     for step in STEPS:

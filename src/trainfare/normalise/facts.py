@@ -53,6 +53,7 @@ STEPS = (
     "attempts",
     "holdings",
     "placements",
+    "keyed_usage",
     "measured",
     "measured_unknown",
     "qualities",
@@ -130,6 +131,7 @@ def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]], before
         engine.taken(name, *_some(table, told.get(kind, ())))
     for step in STEPS:
         engine.step(PACKAGE, step, step, given)
+    engine.drop("keyed_usage")
 
 
 def _some(table: Table, selects: Iterable[str]) -> list[str]:

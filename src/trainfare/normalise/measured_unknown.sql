@@ -1,6 +1,5 @@
--- In: usage_rows, attempts. Out: jobs and attempts that were measured in the month and that no job log has.
-SELECT u.job_id, u.attempt, count(*) AS rows
-FROM usage_rows u
-WHERE u.started < {{month}} + INTERVAL 1 MONTH AND u.ended >= {{month}}
-  AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = u.job_id AND a.attempt = u.attempt)
-GROUP BY u.job_id, u.attempt
+-- In: keyed_usage. Out: jobs and attempts that were measured in the month and that no job log has.
+SELECT unknown_job AS job_id, unknown_attempt AS attempt, count(*) AS rows
+FROM keyed_usage
+WHERE attempt_key IS NULL AND starts < epoch_second({{month}} + INTERVAL 1 MONTH) AND ends >= epoch_second({{month}})
+GROUP BY unknown_job, unknown_attempt

@@ -18,7 +18,7 @@ from trainfare.report.measures import (
     wall_hour,
 )
 from trainfare.report.measures.figure import Asked, Figure
-from trainfare.report.opened import Opened
+from trainfare.report.opened import Opened, tables_of
 
 METRICS: tuple[ModuleType, ...] = (
     wall_hour,
@@ -48,5 +48,5 @@ def figures(opened: Opened, question: Question, only: Sequence[str] = ()) -> lis
 
 def require_kept(opened: Opened) -> None:
     """Refuse books that were built before they kept what metrics need."""
-    if any(name not in book.files for book in opened.books for name in NEEDED):
+    if not set(NEEDED) <= set(tables_of(opened.books)):
         raise IncompleteError("book", "it was built before metrics were kept", "Build it again with: trainfare build")

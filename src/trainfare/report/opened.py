@@ -1,6 +1,6 @@
 """Books opened for reading: their tables as views, whatever months they cover."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -27,6 +27,9 @@ LATER: dict[str, tuple[Column, ...]] = {
     **{table.name: table.columns for table in (WORK, CHECKPOINTING, ESTIMATES, ESTIMATE_ERRORS, FAILURES)},
 }
 """Columns that a book may have been built without, by table: a closed book stays as it is, and is read by whatever came after it."""
+
+NUMBERED = {"work": "work_parts", "egress": "egress_parts", "book_usage": "used"}
+"""Tables that books keep with numbers, under a name of their own: older books have the table itself, with names."""
 
 
 @dataclass(frozen=True)
@@ -92,15 +95,29 @@ def select_of(book: BookFiles, name: str) -> str:
         return keyed.shares(kept[name], kept["ways"], kept["payers"], kept["book_attempts"], kept["book_machines"])
     if name == "book_placements":
         return keyed.placements(kept[name], kept["book_attempts"], kept["book_machines"])
+    if name not in kept and name in NUMBERED:
+        return _named(name, kept)
     if name == CONVERSIONS.name and name not in kept:  # a book from before anything was converted
         return _nothing(CONVERSIONS.columns)
     number = {"book_attempts": " EXCLUDE (attempt_key)", "book_machines": " EXCLUDE (machine)"}.get(name, "")
     return f"SELECT *{number} FROM {kept[name]}"
 
 
+def _named(name: str, kept: Mapping[str, str]) -> str:
+    numbered = kept[NUMBERED[name]]
+    if name == "work":
+        return keyed.work(numbered, kept["book_attempts"])
+    if name == "egress":
+        return keyed.egress(numbered, kept["book_attempts"])
+    return keyed.usage(numbered, kept["book_attempts"], kept["book_machines"])
+
+
 def tables_of(books: Sequence[BookFiles]) -> list[str]:
     """The tables that can be read of all these books."""
-    return sorted(set.intersection(*({*book.files, CONVERSIONS.name} for book in books)))
+    named = {numbered: name for name, numbered in NUMBERED.items()}
+    return sorted(
+        set.intersection(*({CONVERSIONS.name, *(named.get(file, file) for file in book.files)} for book in books))
+    )
 
 
 def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:

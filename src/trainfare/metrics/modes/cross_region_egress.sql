@@ -7,12 +7,10 @@ together AS (
   SELECT attempt_key, CAST(sum(bytes) AS BIGINT) AS bytes FROM sent GROUP BY attempt_key
 ),
 network AS (
-  SELECT s.payer_key AS attempt_key, w.currency, sum(s.effective) AS effective
-  FROM kept_shares s JOIN ways w ON w.way = s.way
-  WHERE w.category = 'network' AND s.payer_key IN (SELECT attempt_key FROM together) GROUP BY s.payer_key, w.currency
+  SELECT attempt_key, currency, CAST(sum(effective) AS HUGEINT) AS effective FROM paid_days WHERE category = 'network' GROUP BY attempt_key, currency
 )
 SELECT 'from ' || s.from_region || ' to ' || s.to_region || ': ' || count(DISTINCT a.job_id) || ' jobs' AS evidence,
-  sum(as_money(whole_part(in_units(n.effective), s.bytes, t.bytes))) AS at_stake, n.currency
+  sum(as_money(whole_part(n.effective, s.bytes, t.bytes))) AS at_stake, n.currency
 FROM network n
 JOIN attempts a ON a.attempt_key = n.attempt_key
 JOIN sent s ON s.attempt_key = a.attempt_key AND s.from_region <> s.to_region

@@ -1,11 +1,11 @@
 -- Compute cost of time that was lost because spot machines were taken away: work since the last checkpoint, and starting again. At stake: that cost.
 WITH tried AS (
-  SELECT job_id, attempt, team, project, state, lag(state) OVER (PARTITION BY job_id ORDER BY attempt) AS before FROM attempts
+  SELECT attempt_key, job_id, attempt, team, project, state, lag(state) OVER (PARTITION BY job_id ORDER BY attempt) AS before FROM attempts
 )
 SELECT 'team ' || coalesce(t.team, '(none)') || ', project ' || coalesce(t.project, '(none)') || ': '
     || count(DISTINCT CASE WHEN t.state = 'preempted' THEN t.job_id || '#' || t.attempt END) || ' attempts were interrupted'
     || CASE WHEN bool_or(w.how = 'at most') THEN ', without known checkpoints for some: at most this' ELSE '' END AS evidence,
   sum(w.effective) AS at_stake, w.currency
-FROM work w JOIN tried t ON t.job_id = w.job_id AND t.attempt = w.attempt
+FROM work w JOIN tried t ON t.attempt_key = w.attempt_key
 WHERE w.part = 'lost' AND w.category = 'compute' AND (t.state = 'preempted' OR t.before = 'preempted')
 GROUP BY t.team, t.project, w.currency

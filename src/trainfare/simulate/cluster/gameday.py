@@ -36,14 +36,21 @@ class Played:
         return f"{self.lines:,} bill lines, {self.jobs:,} jobs, {self.attempts:,} attempts, {self.machines:,} machines"
 
 
-def play(folder: Path, seed: int, machines: int, faults: Faults, month: Month = OCTOBER) -> Played:
-    """Write the records of a game day into `folder`. The same seed and faults give the same files, anywhere."""
+def play(
+    folder: Path, seed: int, machines: int, faults: Faults, month: Month = OCTOBER, billed_through: int | None = None
+) -> Played:
+    """Write the records of a game day into `folder`. The same seed and faults give the same files, anywhere.
+
+    With `billed_through` the bills are those that were there when they had come as far as that day of the month.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(seed, month, machines, faults)
     cluster.run()
     with Truth.of(cluster) as truth:
         stakes = wrong.go(truth, seed, faults)
-        records.write(truth, folder)
+        if billed_through:
+            wrong.come_late(truth, billed_through)
+        records.write(truth, folder, is_late=billed_through is not None)
         costs, lost = truth.costs(), truth.lost()
         counted = truth.counts()
     played = Played(

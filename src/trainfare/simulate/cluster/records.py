@@ -5,8 +5,10 @@ from pathlib import Path
 
 from trainfare.simulate.cluster.truth import Truth
 
-SETTINGS = """\
-# A game day's workspace: everything else is as built in.
+HEAD = "# A game day's workspace: everything else is as built in.\n"
+ESTIMATE = "# The bills have not come to the end of the month.\nestimate = true\n"
+SOURCES = """\
+
 [[source]]
 name = "cloud-us"
 path = "bill-us*.parquet"
@@ -43,7 +45,7 @@ TWICE_DELIVERED = 25
 """Rows of the job log that come again: a log rotated while it was copied."""
 
 
-def write(truth: Truth, folder: Path) -> None:
+def write(truth: Truth, folder: Path, is_late: bool) -> None:
     """Write every file. The same delivery lies there twice under two names, as it does when a copy is made by hand."""
     _bills(truth, folder)
     shutil.copyfile(folder / "bill-us.parquet", folder / "bill-us-copy.parquet")
@@ -57,7 +59,8 @@ def write(truth: Truth, folder: Path) -> None:
         "licence_rows": "licences.csv",
     }.items():
         _copy(truth, truth.text(name), folder / file)
-    (folder / "trainfare.toml").write_text(SETTINGS, encoding="utf-8")
+    settings = HEAD + (ESTIMATE if is_late else "") + SOURCES
+    (folder / "trainfare.toml").write_text(settings, encoding="utf-8")
 
 
 def _copy(truth: Truth, select: str, path: Path, how: str = "") -> None:

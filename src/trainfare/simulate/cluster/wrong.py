@@ -3,12 +3,15 @@
 from collections.abc import Callable
 
 from trainfare.money import UNITS
+from trainfare.simulate.clock import DAY
 from trainfare.simulate.cluster.faults import Fault, Faults
 from trainfare.simulate.cluster.truth import LICENCE, Truth
 
 AMOUNTS = ("effective", "billed", "list", "right_effective")
 LONGEST_DAY = 12
 """More hours than these on a day are not believed."""
+PROVISIONAL = "eu"
+"""The bill whose last day is not final before the whole of it has come."""
 TAGGED = "tags IS NOT NULL AND tags <> ''"
 
 
@@ -18,6 +21,18 @@ def go(truth: Truth, seed: int, faults: Faults) -> dict[str, int]:
     truth.run("CREATE OR REPLACE TABLE runs_twice (number BIGINT)")
     _restate(truth)
     return {code: _WAYS[code](truth, fault, seed) for code, fault in sorted(faults.items())}
+
+
+def come_late(truth: Truth, day: int) -> None:
+    """Leave in `written` what the bills say when they have come as far as this day.
+
+    One is provisional: its last day is a twentieth too dear, and is stated again when the rest comes.
+    """
+    through = truth.cluster.start + day * DAY
+    truth.run(f"DELETE FROM written WHERE ends > {through} AND kind <> 'purchase'")
+    dearer = ", ".join(f"{name} = {name} * 21 // 20" for name in ("effective", "billed", "list"))
+    last_day = f"bill = '{PROVISIONAL}' AND starts >= {through - DAY} AND kind <> 'purchase'"
+    truth.run(f"UPDATE written SET {dearer} WHERE {last_day}")
 
 
 def _restate(truth: Truth) -> None:

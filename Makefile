@@ -61,4 +61,4 @@ $(VENV)/.ready-bench: requirements-bench.txt $(VENV)/.ready
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo build $(PAGES)/static
+	rm -rf $(VENV) .venv-focus demo build $(PAGES)/static

@@ -119,7 +119,8 @@ def _column(name: str, type_: str, sign: int) -> str:
     if name == "BillingCurrency":
         return f"CASE WHEN r.rate IS NULL THEN {column} ELSE p.currency END"
     if name in UNIT_PRICES:
-        return f"CASE WHEN r.rate IS NULL THEN {column} END"
+        price = f"TRY_CAST({column} AS DECIMAL(38,18))" if type_ == "VARCHAR" else column
+        return f"CASE WHEN r.rate IS NULL THEN {price} END"
     if name in QUANTITIES:
         return _quantity(column, sign)
     if type_.startswith("TIMESTAMP"):

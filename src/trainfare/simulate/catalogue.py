@@ -49,6 +49,7 @@ class Offer:
 
 
 ON_DEMAND = {P5: "55.04", P4D: "21.9576", G5: "5.672"}
+INSTANCE = "Instance"
 # The negotiated discount on everything of the cloud provider but spot machines.
 DISCOUNT_PERCENT = 12
 SAVINGS_PLAN_RATE = units("34.1248")
@@ -69,7 +70,7 @@ def machine_hour(kind: Kind, region: str, pricing: str) -> Offer:
     price -= price % units("0.0001")
     usage = "SpotUsage" if pricing == "Dynamic" else "BoxUsage"
     sku = f"EC2-{region}-{usage}-{kind.name}"
-    return Offer(sku, *VM, "Instance", f"{usage}:{kind.name}", "Hours", price, contracted(price), pricing, kind)
+    return Offer(sku, *VM, INSTANCE, f"{usage}:{kind.name}", "Hours", price, contracted(price), pricing, kind)
 
 
 def _sold(sku: str, service: tuple[str, str, str], resource: str, meter: str, unit: str, price: str) -> Offer:
@@ -77,7 +78,7 @@ def _sold(sku: str, service: tuple[str, str, str], resource: str, meter: str, un
 
 
 DISK_SPACE = _sold("EBS-gp3", DISK, "Volume", "EBS:VolumeUsage.gp3", "GB-Months", "0.08")
-REGIONAL = _sold("DT-regional", TRANSFER, "Instance", "DataTransfer-Regional-Bytes", "GB", "0.01")
+REGIONAL = _sold("DT-regional", TRANSFER, INSTANCE, "DataTransfer-Regional-Bytes", "GB", "0.01")
 CROSS_REGION = _sold("DT-use1-euw1", TRANSFER, "Data transfer", "USE1-EUW1-AWS-Out-Bytes", "GB", "0.02")
 OBJECTS = _sold(
     "S3-standard",
@@ -147,7 +148,7 @@ WATCH = _sold(
 WEB_SERVER = Offer(
     "EC2-us-east-1-BoxUsage-m5.4xlarge",
     *VM,
-    "Instance",
+    INSTANCE,
     "BoxUsage:m5.4xlarge",
     "Hours",
     units("0.768"),

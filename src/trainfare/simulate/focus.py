@@ -53,9 +53,11 @@ def _json(pairs: Tags) -> str:
 
 
 @cache
-def _offer_cells(offer: Offer) -> tuple[str, ...]:
+def _offer_cells(offer: Offer, names_resource: bool) -> tuple[str, ...]:
+    """What was bought. A type is only told of a resource that is named."""
     details = json.dumps(offer.details, separators=(",", ":")) if offer.details else ""
-    service = (offer.service_category, offer.service_subcategory, offer.service_name, offer.resource_type)
+    type_ = offer.resource_type if names_resource else ""
+    service = (offer.service_category, offer.service_subcategory, offer.service_name, type_)
     sku = (offer.sku, offer.price_id if offer.sku else "", offer.meter, details)
     return (*service, *sku, offer.pricing_category, offer.unit)
 
@@ -103,7 +105,7 @@ class Bill:
         prices = (decimal(charge.prices[0]), decimal(charge.prices[1])) if charge.prices else ("", "")
         return (
             *self.cells,
-            *_offer_cells(charge.offer),
+            *_offer_cells(charge.offer, bool(charge.resource_id)),
             *_place_cells(charge.account, charge.region),
             *_commitment_cells(charge),
             *(stamp(charge.period[0]), stamp(charge.period[1]), charge.charge_category, charge.charge_class),

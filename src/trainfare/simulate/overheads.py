@@ -1,6 +1,7 @@
 """What is charged for the whole company at once, and the bill of the owned cluster."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from random import Random
 
 from trainfare.money import units
@@ -8,6 +9,7 @@ from trainfare.simulate.catalogue import (
     CARE,
     DEPRECIATION,
     FILER,
+    INSTANCE,
     OBJECT_STORAGE,
     POWER,
     SUPPORT,
@@ -77,7 +79,8 @@ def _credits(work: Work) -> Iterator[Charge]:
     yield credit(TRAINING_EU, "1250.5", "migration programme credit")
     spot = next(machine for machine in work.machines if machine.pool.spot)
     goodwill = credit(spot.pool.account, "83.3333333333", "goodwill for an interrupted instance")
-    yield goodwill._replace(resource_id=spot.resource_id, resource_name=spot.machine_id)
+    about = replace(CREDIT, resource_type=INSTANCE)
+    yield goodwill._replace(offer=about, resource_id=spot.resource_id, resource_name=spot.machine_id)
     research = credit(TRAINING_US, "1500", "research grant credit")
     yield research._replace(offer=STORAGE_CREDIT, tags=(("team", "speech"),))
 

@@ -35,6 +35,7 @@ SETTINGS = {
         "Whether hours that no bill speaks of yet are estimated, from the last known rate, the contract or a price list. "
         "What is estimated is marked, and goes when the bill comes."
     ),
+    "oidc": "The identity provider that people sign in with, below `[oidc]`. See below.",
     "convert": "Into which currency charges of other currencies are converted, below `[convert]`. See below.",
     "budget": "How much may be spent in a month, below `[budget]`. See below.",
     "check": "How much is too much for `trainfare check`. See below.",
@@ -64,12 +65,26 @@ CONVERT_SETTINGS = {
 SERVE_SETTINGS = {
     "sign_in": (
         "`none`: whoever reaches the service, which then listens on loopback only; `local`: people with a password, "
-        "added with `trainfare user add`; `proxy`: whom a proxy names. Tokens count with each of them."
+        "added with `trainfare user add`; `proxy`: whom a proxy names; `oidc`: whom an identity provider lets in, see `[oidc]`. "
+        "Tokens count with each of them."
     ),
     "proxies": "Addresses from which the proxy's header is believed.",
     "proxy_header": "The header in which the proxy names the person, who must be a user here.",
     "session_hours": "How long somebody stays signed in.",
     "requests_per_minute": "The most that one address may ask for in a minute, where people sign in.",
+}
+OIDC_SETTINGS = {
+    "issuer": "The provider, as it calls itself: the `issuer` of its `/.well-known/openid-configuration`.",
+    "client_id": "The name that the provider knows this service by. Its secret, if it has one, is `TRAINFARE_OIDC_SECRET`.",
+    "address": "The service, as browsers know it. The provider sends people back to `/sign-in/oidc/back` below it.",
+    "scopes": 'What the provider is asked for. Without it: `["openid", "email", "profile"]`.',
+    "name_claim": "The claim of the id token that names the person. Without it: `email`.",
+    "role_claim": "The claim that has the person's groups: a text, or a list of them. Without it: `groups`.",
+    "roles": (
+        'Which group has which role, as in `{ "ml-finance" = "finance" }`; the first that fits counts, '
+        'and `"*"` is anybody. Who has none is not let in.'
+    ),
+    "sees": 'For the role team: which claim has the values of which label, as in `{ cost_center = "cost_centers" }`.',
 }
 CHECK_SETTINGS = {
     "unallocated": "F1: cost of training without a payer.",
@@ -164,6 +179,7 @@ VARIABLES = {
     "TRAINFARE_LOG": "`json` or `text`: how `trainfare serve` logs; without it JSON lines where stderr is no terminal",
     "TRAINFARE_WORKSPACE": "set by `trainfare serve` for its processes: the workspace",
     "TRAINFARE_FORM_SECRET": "set by `trainfare serve` for its processes, anew at each start: signs its forms",
+    "TRAINFARE_OIDC_SECRET": "what the identity provider knows `trainfare serve` by, if it asks for that",
     "TRAINFARE_CURRENCY": "counts before `currency` in the settings file",
     "TRAINFARE_CATALOG": "counts before `catalog` in the settings file",
     "TRAINFARE_LAKE": "counts before `lake` in the settings file",

@@ -17,6 +17,7 @@ from trainfare.sections import (
     Check,
     Convert,
     EngineChoice,
+    Oidc,
     Serve,
     check_address,
     check_budget_currency,
@@ -101,6 +102,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: Budget | None = None
     check: Check = Check()
     serve: Serve = Serve()
+    oidc: Oidc = Oidc()
     engine: EngineChoice = EngineChoice()
     where: str = FILE_NAME
     folder: Path = Path()

@@ -1,4 +1,4 @@
-"""Sections of the settings that stand for themselves: [budget], [check], [convert], [serve] and [engine]."""
+"""Sections of the settings that stand for themselves: [budget], [check], [convert], [serve], [oidc] and [engine]."""
 
 import ipaddress
 import re
@@ -10,8 +10,12 @@ import msgspec
 
 from trainfare.errors import Faults
 from trainfare.places import misnamed
+from trainfare.tables import LABELS
 
-SIGN_IN = ("none", "local", "proxy")
+SIGN_IN = ("none", "local", "proxy", "oidc")
+ROLES = ("viewer", "team", "finance", "operator", "admin")
+ANYBODY = "*"
+"""In [oidc] roles: whoever the provider lets in."""
 
 
 class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,6 +111,19 @@ def check_budget_currency(budget: Budget, usual: str | None, to: str | None, pla
         faults.add(f"{place} currency", f"is {told}, and [convert] makes everything {to}", f'Write currency = "{to}".')
 
 
+class Oidc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The identity provider that people sign in with, and what its claims mean here."""
+
+    issuer: str = ""
+    client_id: str = ""
+    address: str = ""
+    scopes: tuple[str, ...] = ("openid", "email", "profile")
+    name_claim: str = "email"
+    role_claim: str = "groups"
+    roles: dict[str, str] = msgspec.field(default_factory=dict)
+    sees: dict[str, str] = msgspec.field(default_factory=dict)
+
+
 def check_convert(convert: Convert, place: str, faults: Faults) -> None:
     """Tell what is wrong with a [convert] of the right shape."""
     if convert.to is not None and not re.fullmatch(r"[A-Z]{3}", convert.to):
@@ -134,6 +151,31 @@ def check_serve(serve: Serve, place: str, faults: Faults) -> None:
             faults.add(f"{place} {name}", f"{value} is too small", f"Write a whole number above 0, as in {name} = 12.")
 
 
+def check_oidc(oidc: Oidc, place: str, faults: Faults) -> None:
+    """Tell what is wrong with an [oidc] of the right shape. Whoever could listen on the way could sign in, so the way is encrypted."""
+    for name, text, such in (("issuer", oidc.issuer, "login"), ("address", oidc.address, "costs")):
+        if not re.fullmatch(r"https://[^\s?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/[^\s?#@]*)?", text):
+            do = f'Write it as in {name} = "https://{such}.example.com"; without encryption only on this machine.'
+            faults.add(f"{place} {name}", f"'{text}' is not the address of an encrypted site", do)
+    for name, text in (("client_id", oidc.client_id), ("name_claim", oidc.name_claim), ("role_claim", oidc.role_claim)):
+        if not text.strip():
+            faults.add(f"{place} {name}", "is empty", f"Write {name} as your identity provider has it.")
+    if "openid" not in oidc.scopes:
+        faults.add(f"{place} scopes", "openid is not among them", 'Write scopes = ["openid", "email", "profile"].')
+    if not oidc.roles:
+        do = 'Say which role a group has, as in roles = { "ml-finance" = "finance" }; "*" is anybody.'
+        faults.add(f"{place} roles", "nobody would have a role", do)
+    for group, role in oidc.roles.items():
+        if role not in ROLES:
+            faults.add(f"{place} roles.{group}", f"'{role}' is not a role", f"Use one of {', '.join(ROLES)}.")
+    for label in oidc.sees:
+        if label not in LABELS:
+            faults.add(f"{place} sees.{label}", f"'{label}' is not a label", f"Use one of {', '.join(LABELS)}.")
+    if "team" in oidc.roles.values() and not oidc.sees:
+        do = 'Say which claim has their labels, as in sees = { cost_center = "cost_centers" }.'
+        faults.add(f"{place} sees", "people with the role team would see nothing", do)
+
+
 def check_engine(engine: EngineChoice, place: str, faults: Faults) -> None:
     if engine.name not in ENGINES:
         faults.add(f"{place} name", f"'{engine.name}' is not known", f"Use one of {', '.join(ENGINES)}.")
@@ -159,6 +201,7 @@ SECTIONS: dict[str, tuple[type[msgspec.Struct], Callable[[Any, str, Faults], Non
     "budget": (Budget, check_budget),
     "convert": (Convert, check_convert),
     "engine": (EngineChoice, check_engine),
+    "oidc": (Oidc, check_oidc),
     "serve": (Serve, check_serve),
 }
 """Sections whose shape is checked first, and then what they say."""

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,8 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    cookies: Sequence[str] = ()
+    """Every cookie that is set, as it was sent."""
 
     @property
     def json(self) -> Any:
@@ -48,7 +50,8 @@ class Server:
         try:
             connection.request(method, path, body, dict(headers or {}))
             told = connection.getresponse()
-            return Answer(told.status, {name.lower(): value for name, value in told.getheaders()}, told.read())
+            headers = {name.lower(): value for name, value in told.getheaders()}
+            return Answer(told.status, headers, told.read(), told.headers.get_all("set-cookie", []))
         finally:
             connection.close()
 
@@ -61,9 +64,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(workspace: Path, *arguments: str, log: Path | None = None) -> Iterator[Server]:
-    """`trainfare serve` over a workspace, ready to answer."""
-    port = free_port()
+def serving(workspace: Path, *arguments: str, log: Path | None = None, port: int = 0) -> Iterator[Server]:
+    """`trainfare serve` over a workspace, ready to answer; on a free port if none is given."""
+    port = port or free_port()
     command = [str(COMMAND), "serve", "-w", str(workspace), "--port", str(port), *arguments]
     with (log or Path(os.devnull)).open("wb") as told:
         process = subprocess.Popen(command, stdout=told, stderr=told)

@@ -53,6 +53,7 @@ WHOLE_BILL = [
     "/rules",
     "/statements/{file:str}",
 ]
+PROVIDER = ["/sign-in/oidc", "/sign-in/oidc/back"]
 FINANCE = ["/close"]
 FORMS = ["/close", "/sign-in", "/sign-out"]
 
@@ -121,7 +122,7 @@ def real(path: str, job: str) -> str:
 
 
 def test_every_route_is_in_the_table(app: Litestar) -> None:
-    listed = {*PUBLIC, *EVERYBODY, *WHOLE_BILL, *FINANCE}
+    listed = {*PUBLIC, *EVERYBODY, *WHOLE_BILL, *PROVIDER, *FINANCE}
     assert routes(app, "GET") == listed
     assert routes(app, "POST") == set(FORMS)
     assert len(listed) > 25
@@ -136,6 +137,12 @@ def test_without_a_name_nobody_is_let_in(signed: Signed, path: str) -> None:
     assert signed.ask(real(path, "alone-2026-11"), "gone").status == 401
     wanted_page = signed.server.ask(real(path, "alone-2026-11"), headers={"Accept": "text/html"})
     assert (wanted_page.status, wanted_page.headers["location"][:14]) == (303, "/sign-in?back=")
+
+
+@pytest.mark.parametrize("path", PROVIDER)
+def test_where_people_have_passwords_nobody_comes_in_by_a_provider(signed: Signed, path: str) -> None:
+    told = signed.server.ask(f"{path}?code=a&state=b")
+    assert (told.status, told.json["title"]) == (404, "there is no identity provider here")
 
 
 @pytest.mark.parametrize("path", PUBLIC)

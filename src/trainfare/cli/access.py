@@ -13,12 +13,12 @@ import click
 from trainfare.cli import options, published, terminal
 from trainfare.errors import TrainfareError
 from trainfare.report import records
+from trainfare.sections import ROLES
 from trainfare.tables import LABELS
 
 if TYPE_CHECKING:
     from trainfare.store.catalog import Catalog
 
-ROLES = ("viewer", "team", "finance", "operator", "admin")
 SCOPES = ("read", "metrics")
 role_option = click.option(
     "--role", type=click.Choice(ROLES), default="viewer", show_default=True, help="What they may do."

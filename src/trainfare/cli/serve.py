@@ -42,8 +42,15 @@ def serve(workspace: Path, host: str, port: int, workers: int) -> None:
 def _require_sign_in(config: Config, workspace: Path, host: str) -> None:
     """Who can be reached from elsewhere must know who asks."""
     if config.serve.sign_in == "none" and not _is_loopback(host):
-        do = 'Write sign_in = "local" or "proxy" below [serve] in the settings, or leave --host out.'
+        do = 'Write sign_in = "local", "oidc" or "proxy" below [serve] in the settings, or leave --host out.'
         raise TrainfareError("--host", f"{host} can be reached from elsewhere, and nobody would have to sign in", do)
+    if config.serve.sign_in == "oidc":
+        from trainfare.web import oidc
+
+        if not config.oidc.issuer:
+            do = "Name your identity provider there: issuer, client_id, address and roles."
+            raise TrainfareError(f"{config.where} [oidc]", 'sign_in is "oidc", and there is no provider', do)
+        oidc.require_installed()
     if config.serve.sign_in == "local":
         with ExitStack() as stack:
             users = published.open_store(stack, config, workspace).catalog.access.users()

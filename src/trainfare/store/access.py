@@ -120,6 +120,22 @@ class Access:
             return None
         return _as_user(row) if row and kept else None
 
+    def arrived(self, name: str, role: str, sees: Sequence[str] | None, by: str) -> User | None:
+        """A person for whom an identity provider answers, with the role they have there now; None if they are disabled here."""
+        now = {"role": role, "sees": _as_json(sees)}
+        with self._database.write() as connection:
+            row = _user(connection, name)
+            if row and row["disabled_at"]:
+                return None
+            told = {"user": name, "role": role, "sees": sees}
+            if row is None:
+                connection.execute(insert(USERS), {"name": name, **now, "created_at": _now()})
+                audit.append(connection, by, "user added", told)
+            elif {key: row[key] for key in now} != now:
+                connection.execute(update(USERS).where(USERS.c.name == name).values(now))
+                audit.append(connection, by, "user changed", told)
+            return _as_user(_required(connection, name))
+
     # Tokens
 
     def create_token(

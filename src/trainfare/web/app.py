@@ -1,5 +1,6 @@
 """The application: who comes in, what answers, and what every answer carries."""
 
+import os
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ from trainfare.web.books import Shelf
 from trainfare.web.door import Door, Rules
 from trainfare.web.figures import Figures
 from trainfare.web.headers import secure
+from trainfare.web.oidc import SECRET, Provider
 from trainfare.web.rights import PUBLIC, may_read
 from trainfare.web.viewer import Viewer
 from trainfare.web.watched import Watched
@@ -45,6 +47,8 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
     store = Store.open(workspace, config.catalog, config.lake)
     shelf = Shelf(store, config)
     figures, tries = Figures(), sign_in.Tries()
+    shared = secret or secrets.token_hex(32)
+    provider = Provider(config.oidc, os.environ.get(SECRET, ""), shared)
 
     @asynccontextmanager
     async def life(app: Litestar) -> AsyncIterator[None]:
@@ -61,6 +65,7 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
             "viewer": Provide(_viewer, sync_to_thread=False),
             "figures": Provide(lambda: figures, sync_to_thread=False),
             "tries": Provide(lambda: tries, sync_to_thread=False),
+            "provider": Provide(lambda: provider, sync_to_thread=False),
         },
         middleware=[
             Watched(figures),
@@ -68,7 +73,7 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
             *_limits(config),
         ],
         csrf_config=CSRFConfig(
-            secret=secret or secrets.token_hex(32),
+            secret=shared,
             cookie_name="trainfare_csrf",
             cookie_samesite="strict",
             cookie_httponly=True,
@@ -93,7 +98,7 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
         guards=[may_read],
         logging_config=None,
         request_max_body_size=LARGEST_BODY,
-        signature_types=[Shelf, Viewer, Figures, sign_in.Tries],
+        signature_types=[Shelf, Viewer, Figures, Provider, sign_in.Tries],
     )
 
 

@@ -24,7 +24,7 @@ Connection = ASGIConnection[Any, Any, Any, Any]
 
 @dataclass(frozen=True)
 class Rules:
-    """Who is let in: everybody at this machine, people with a password, or those a trusted proxy names."""
+    """Who is let in: everybody at this machine, people who signed in, or those a trusted proxy names."""
 
     config: Config
     access: Access
@@ -34,8 +34,9 @@ class Rules:
         return self.config.serve.sign_in == "none"
 
     @property
-    def by_password(self) -> bool:
-        return self.config.serve.sign_in == "local"
+    def by_session(self) -> bool:
+        """Whether people sign in here: with a password, or through an identity provider."""
+        return self.config.serve.sign_in in ("local", "oidc")
 
     def viewer(self, connection: Connection) -> Viewer | None:
         """Who asks. A token counts before all else, and a wrong one is not made up for by a cookie."""
@@ -45,7 +46,7 @@ class Rules:
             return Viewer(f"token {token.name}", token.role, token.sees, token.scopes, is_token=True) if token else None
         if self.is_open:
             return Viewer(getpass.getuser(), "admin") if _is_local(connection) else None
-        if self.by_password:
+        if self.by_session:
             session = connection.cookies.get(COOKIE)
             return _as_viewer(self.access.of_session(session)) if session else None
         return self._named_by_proxy(connection)
@@ -89,7 +90,7 @@ class Door(AbstractAuthenticationMiddleware):
 
     def _refusal(self, connection: Connection) -> HTTPException:
         wants_page = "text/html" in connection.headers.get("accept", "")
-        if wants_page and self._rules.by_password and not connection.headers.get("authorization"):
+        if wants_page and self._rules.by_session and not connection.headers.get("authorization"):
             back = connection.url.path + (f"?{connection.url.query}" if connection.url.query else "")
             return SignInFirstError("sign in first", headers={"Location": f"/sign-in?back={quote(back, safe='')}"})
         return NotAuthorizedException(

@@ -59,7 +59,11 @@ def answer(problem: Problem, headers: dict[str, str] | None = None) -> Response[
 
 def of_trainfare(request: Request[Any, Any, Any], error: TrainfareError) -> Response[bytes]:
     """An error a user can mend."""
-    return answer(Problem(STATUSES.get(type(error), 400), error.what, error.do, error.where))
+    return answer(Problem(status_of(error), error.what, error.do, error.where))
+
+
+def status_of(error: TrainfareError) -> int:
+    return STATUSES.get(type(error), 400)
 
 
 def of_visitor(request: Request[Any, Any, Any], error: SignInFirstError) -> Response[bytes]:

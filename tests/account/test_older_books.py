@@ -9,7 +9,7 @@ import msgspec
 from trainfare import pipeline
 from trainfare.config import load
 from trainfare.engine.duckdb import DuckDB, parquet, quoted
-from trainfare.report import cost
+from trainfare.report import cost, digest
 from trainfare.report.check import Life, check
 from trainfare.report.difference import causes, difference
 from trainfare.report.opened import LATER, NUMBERED, open_books, select_of
@@ -43,6 +43,22 @@ def test_a_book_with_fewer_columns_gives_the_same_report(keeper: Bookkeeper):
     assert told[1].total == told[1].bill == Decimal(8)
     assert told[1].conversions == []
     assert keeper.reader.rows("SELECT DISTINCT origin, converted_from FROM shares") == [(None, None)]
+
+
+def test_a_digest_of_an_older_book_is_made(keeper: Bookkeeper):
+    """The service makes one of every book that it shows, also of those that were closed long ago."""
+    case = Case([hours_of("n1", (0, 4 * HOUR), "8")], [placement("a", "n1", (0, 2 * HOUR), gpus=4, team="nlp")])
+    folder = keeper.write(case)
+    (book,) = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
+    before = older(keeper.builder, book, folder)
+    files = {name: path for name, path in before.files.items() if name not in NUMBERED.values()}
+    digest.write(replace(before, files=files), folder / "older.duckdb")
+    keeper.reader.run(f"ATTACH {quoted(folder / 'older.duckdb')} AS older")
+    assert keeper.reader.rows("SELECT sum(effective), max(origin) FROM older.digest_costs") == [(Decimal(8), None)]
+    assert keeper.reader.rows("SELECT effective, estimated_effective FROM older.digest_jobs") == [
+        (Decimal(4), Decimal(0))
+    ]
+    assert keeper.reader.rows("SELECT count(*) FROM older.digest_usage") == [(0,)]
 
 
 def test_a_newer_version_is_compared_with_an_older_one(keeper: Bookkeeper):

@@ -55,6 +55,14 @@ def test_days_that_cost_nothing_give_no_figure():
     )
 
 
+def test_a_method_that_is_wrong_by_more_than_everything_is_not_believed():
+    """Ten dear days at the end of every second month: whoever asks just after them expects them to go on."""
+    costs = [Decimal(1000 if day % 60 > 49 else 1) for day in range(150)]
+    found = forecast(costs, 0, MONTH)
+    assert (found.amount, found.method) == (None, None)
+    assert str(found.reason).startswith("days differ too much: in the past even the best method was wrong by ")
+
+
 def test_errors_are_parts_of_what_came():
     """Two weeks of 10 a day, then 20: the first forecast of the next two weeks says 140 and 280 comes, so it is half off."""
     costs = [Decimal(10)] * 14 + [Decimal(20)] * 14

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 from web.server import serving
+from workspace import everything
 
 from .visitor import Visitor
 
@@ -32,6 +33,14 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def site(workspace: Path) -> Iterator[str]:
     with serving(workspace) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def signed_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A company with everything at once, where people sign in."""
+    made = everything.make(tmp_path_factory.mktemp("signed") / "workspace")
+    with serving(made.folder) as server:
         yield server.url
 
 

@@ -2,10 +2,13 @@
 
 import gzip
 import json
+import re
+from decimal import Decimal
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Response
+from workspace import everything
 
 from .conftest import ROOT, SHOTS
 from .visitor import Visitor
@@ -40,6 +43,49 @@ def test_every_page_is_drawn_without_a_fault(browser: Browser, site: str, theme:
             assert wide <= width, f"{name} is wider than the screen: {wide}"
             assert visitor.page.locator("h1").count() == 1
             visitor.page.screenshot(path=folder / f"{name}.png", full_page=True)
+
+
+BEHIND_SIGN_IN = {
+    "everything-executive": "/",
+    "everything-debug": "/debug",
+    "everything-job": "/jobs/late-2",
+    "everything-books": "/books?from=2026-10&to=2026-10",
+    "everything-close": "/close?month=2026-10",
+}
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_estimates_budgets_rates_and_measurements_are_seen(browser: Browser, signed_site: str, theme: str, width: int):
+    """Somebody of finance signs in to a month that is billed in part, in two currencies, and measured."""
+    folder = SHOTS / f"{theme}-{width}"
+    folder.mkdir(parents=True, exist_ok=True)
+    script = AXE.read_text(encoding="utf-8")
+    with Visitor.arriving(browser, signed_site, width, theme) as visitor:
+        page = visitor.page
+        page.goto(f"{signed_site}/")
+        page.screenshot(path=folder / "sign-in.png", full_page=True)
+        page.get_by_label("Name").fill("fin")
+        page.get_by_label("Password").fill(everything.PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"{signed_site}/")
+        for name, path in BEHIND_SIGN_IN.items():
+            visitor.opens(path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            page.screenshot(path=folder / f"{name}.png", full_page=True)
+            page.evaluate(script + "; 0")
+            answer = json.loads(page.evaluate("axe.run().then((found) => JSON.stringify(found))"))
+            serious = [one["id"] for one in answer["violations"] if one["impact"] in ("serious", "critical")]
+            assert not serious, (name, serious)
+        visitor.opens("/jobs/late-2")
+        assert page.locator(".legend", has_text="estimated").is_visible()
+        cell = page.locator("#categories tfoot td.estimated")
+        whole, expected = re.findall(r"[\d.]+", cell.get_attribute("title") or "")
+        apart = page.locator(".figure .beside").first.inner_text().replace(",", "")
+        billed, estimated = map(Decimal, re.findall(r"[\d.]+", apart))
+        assert (billed, estimated) == (round(Decimal(whole) - Decimal(expected), 2), round(Decimal(expected), 2))
+        visitor.opens("/books?from=2026-10&to=2026-10")
+        assert "1.1204" in page.locator("#conversions").inner_text()
+        assert page.locator(".legend").count() == 0, "October is billed whole"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -64,6 +64,23 @@ def test_from_the_total_to_a_bill_line_and_back(visitor: Visitor, workspace: Pat
     assert page.locator("#categories tfoot td[title]").get_attribute("title") == explained["cost"]
 
 
+def test_a_line_that_everybody_pays_is_told_in_part_and_whole_as_a_file(visitor: Visitor, workspace: Path):
+    """Tax is shared by spend, so every job has a part of it: the page has the dearest, the file all, and they add up."""
+    page = visitor.page
+    lines = (workspace / "bill-cloud.csv").read_text(encoding="utf-8").splitlines()
+    tax = next(number for number, line in enumerate(lines) if ",Tax," in line)
+    visitor.opens(f"/dollar/line?delivery=1&line={tax}")
+    assert page.locator("#payers tbody tr").count() == 150
+    link = page.locator("#payers .note a")
+    count = int(re.sub(r"\D", "", link.inner_text()))
+    assert page.locator("#payers h2").inner_text() == f"Everyone who pays a part, the dearest 150 of {count:,}"
+    with page.expect_download() as found:
+        link.click()
+    rows = list(csv.DictReader(io.StringIO(Path(found.value.path()).read_text(encoding="utf-8"))))
+    assert len(rows) == count > 1000
+    assert sum(Decimal(row["effective"]) for row in rows) == Decimal(visitor.digits(VALUE))
+
+
 def test_a_filtered_view_is_a_link(visitor: Visitor, browser: Browser, site: str):
     page = visitor.page
     visitor.opens("/jobs")

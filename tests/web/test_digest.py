@@ -8,10 +8,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from workspace import everything
 from workspace.folder import Workspace
 
 from trainfare.config import load
-from trainfare.report import change, cost, job, jobs, machines, reconcile, running, taken, trend, used
+from trainfare.report import change, cost, flow, job, jobs, machines, reconcile, running, taken, trend, used
 from trainfare.report.cost import Question
 from trainfare.report.jobs import Listing
 from trainfare.web.books import Shelf
@@ -89,6 +90,43 @@ def test_what_was_measured_is_told(shelf: Shelf, days: tuple[date, date] | None)
     assert {(row["interval_seconds"], row["writing_seconds"]) for row in checked} == {(3540, 60)}, (
         "an hour less the time that writing takes"
     )
+
+
+@pytest.fixture(scope="module")
+def estimating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    """A month that is billed up to its middle, and estimated from there."""
+    made = everything.make(tmp_path_factory.mktemp("estimating") / "workspace")
+    store = made.open()
+    shelf = Shelf(store, load(made.folder / "trainfare.toml"))
+    yield shelf
+    shelf.close()
+    store.catalog.dispose()
+
+
+@pytest.mark.parametrize("sees", [None, ("team:nlp",)])
+def test_what_is_estimated_is_told_beside_what_is_billed(estimating: Shelf, sees: tuple[str, ...] | None) -> None:
+    """By day, way, rule, state and job, from a digest and from the shares: the same, and the same sum."""
+    question = Question([])
+    with estimating.opened(Viewer("somebody", "team", sees), estimating.current()[-1:]) as opened:
+        from_shares = replace(opened, by_digest=False, by_machine=False)
+        whole = cost.report(opened, question).estimated
+        assert whole > 0
+        for find in (trend.by_origin, flow.flows, running.states, running.occupancy):
+            assert find(opened, question) == find(from_shares, question)
+        assert running.retries(opened, question, "team") == running.retries(from_shares, question, "team")
+        assert taken.taken(opened, "effective", "USD") == taken.taken(from_shares, "effective", "USD")
+        listed = jobs.jobs(opened, question, Listing(limit=100)).rows
+        assert listed == jobs.jobs(from_shares, question, Listing(limit=100)).rows
+        assert sum(row["estimated"] for row in flow.flows(opened, question)) == whole
+        assert sum(row["cost"] for row in trend.by_origin(opened, question) if row["is_estimated"]) == whole
+        assert trend.by_kind(opened, question)["estimated"] == whole
+        of_jobs = sum(row["estimated"] for row in listed)
+        assert of_jobs == cost.rows(opened, question, [])[0].estimated > 0
+        assert of_jobs == sum(row["estimated"] for row in running.states(opened, question))
+        late = next(row for row in listed if row["job"] == "late-1")
+        alone = Question([], only=(("job", ("late-1",)),))
+        for find in (job.by_category, job.attempts, job.machines):
+            assert sum(row["estimated"] or 0 for row in find(opened, alone)) == late["estimated"]
 
 
 @pytest.mark.parametrize("sees", [None, ("team:nlp",), ("team:nobody",)])

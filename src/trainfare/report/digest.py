@@ -12,7 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from trainfare import keyed
-from trainfare.engine.duckdb import DuckDB, parquet, quoted, step_text
+from trainfare.engine.duckdb import DuckDB, quoted, step_text
+from trainfare.report.opened import kept_table, select_of, tables_of
 from trainfare.report.sight import of_attempt, of_label_payer
 from trainfare.report.slice import LOST
 from trainfare.store.records import BookFiles
@@ -86,12 +87,12 @@ def _open_numbers(engine: DuckDB, book: BookFiles) -> None:
     """The tables of a book as it keeps them, with numbers instead of names."""
     kept = {"kept_shares": "shares", "kept_placements": "book_placements", **KEPT}
     for name, file in (*kept.items(), ("book_attempts", "book_attempts"), ("bill_totals", "bill_totals")):
-        engine.view(name, f"SELECT * FROM {parquet(book.files[file])}")
+        engine.view(name, f"SELECT * FROM {kept_table(book, file)}")
     for name, columns in MEASURED.items():
         nothing = (
             f"SELECT {', '.join(f'CAST(NULL AS {type_}) AS {column}' for column, type_ in columns.items())} WHERE false"
         )
-        engine.view(name, f"SELECT * FROM {parquet(book.files[name])}" if name in book.files else nothing)
+        engine.view(name, select_of(book, name) if name in tables_of([book]) else nothing)
 
 
 def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str) -> None:
@@ -188,6 +189,13 @@ def _fragments() -> dict[str, str]:
         "costs": ", ".join(
             f"CAST(c.{part}{basis} AS DECIMAL(38,12)) AS {part}{basis}" for part in ("", "infra_") for basis in BASES
         ),
+        "estimated": ", ".join(
+            f"CAST(coalesce(e.{basis}, 0) AS DECIMAL(38,12)) AS estimated_{basis}" for basis in BASES
+        ),
+        "estimated_sums": ", ".join(
+            f"sum({basis}) FILTER (origin = 'estimate') AS estimated_{basis}" for basis in BASES
+        ),
+        "estimated_of_costs": ", ".join(f"c.estimated_{basis}" for basis in BASES),
         "rates": ", ".join(
             f"per_hour(CAST(c.{basis} AS DECIMAL(38,12)), {time}) AS {per}_rate_{basis}"
             for per, time in spent.items()

@@ -5,10 +5,10 @@ WITH ran AS (
   FROM digest_placements GROUP BY attempt_key
 ),
 paid AS (
-  SELECT s.payer_key, w.currency, {{sums}}, {{infra_sums}}
+  SELECT s.payer_key, w.currency, {{sums}}, {{infra_sums}}, {{estimated_sums}}
   FROM digest_shares s JOIN digest_ways w ON w.way = s.way WHERE s.job IS NOT NULL GROUP BY ALL
 )
-SELECT a.job, a.attempt, a."set", a.state, max(a.attempt) OVER (PARTITION BY a.job, b.currency) AS last, r.seconds, r.gpu_seconds, b.currency, {{costs}}
+SELECT a.job, a.attempt, a."set", a.state, max(a.attempt) OVER (PARTITION BY a.job, b.currency) AS last, r.seconds, r.gpu_seconds, b.currency, {{costs}}, {{estimated_of_costs}}
 FROM ran r
 JOIN digest_attempts a ON a.attempt_key = r.attempt_key
 CROSS JOIN (SELECT DISTINCT currency FROM bill_totals) b

@@ -14,6 +14,11 @@ ERRORS = ("category", "kind", "method", "price_source")
 """What errors of estimates are told by."""
 
 
+def part(basis: str, rows: str = "s") -> str:
+    """SQL for what of a sum of shares no bill says yet."""
+    return f"coalesce(sum({rows}.{basis}) FILTER ({rows}.origin = 'estimate'), 0)"
+
+
 @dataclass(frozen=True)
 class Accuracy:
     """What was estimated and what the bill then said, added up over the last days that were billed."""

@@ -21,6 +21,8 @@ LONGEST_DAYS = 26 * WEEK
 """What lies further back is not looked at."""
 RATE_DAYS = 4 * WEEK
 DRIFT_DAYS = 8 * WEEK
+WORST = Decimal(1)
+"""A method that is wrong by more than all of what comes, on average, says nothing."""
 BAND = 80
 """The percentage of outcomes that the band is made for: a tenth is below it, a tenth above."""
 
@@ -97,6 +99,9 @@ def forecast(costs: Costs, skip: int, length: int) -> Forecast:
     tried = {name: trials(method, known, skip, length) for name, method in METHODS.items()}
     usable = {name: found for name, found in tried.items() if len(found) >= FEWEST_TRIALS}
     means = {name: _mean_size(found) for name, found in usable.items()}
+    if means and min(means.values()) > WORST:
+        what = f"days differ too much: in the past even the best method was wrong by {min(means.values()):.0%}"
+        return Forecast(reason=what)
     for name in sorted(usable, key=lambda one: means[one]):
         amount = METHODS[name](known, skip, length)
         if amount > 0:

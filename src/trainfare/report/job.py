@@ -5,6 +5,7 @@ from typing import Any
 from trainfare.engine.duckdb import quoted
 from trainfare.report import cost
 from trainfare.report.cost import Question
+from trainfare.report.estimated import part
 from trainfare.report.opened import Opened
 from trainfare.tables import BASES, LABELS
 
@@ -22,7 +23,7 @@ def facts(opened: Opened, job_id: str) -> dict[str, Any] | None:
 def by_category(opened: Opened, question: Question) -> list[dict[str, Any]]:
     """Money per category and rule, dearest first."""
     return opened.engine.records(
-        f"SELECT category, rule, sum({question.basis}) AS cost FROM {question.slice.shares} "
+        f"SELECT category, rule, sum({question.basis}) AS cost, {part(question.basis)} AS estimated FROM {question.slice.shares} s "
         "GROUP BY category, rule ORDER BY abs(sum(cost) OVER (PARTITION BY category)) DESC, category, abs(cost) DESC, rule"
     )
 
@@ -36,10 +37,13 @@ def rates(opened: Opened, question: Question) -> list[dict[str, Any]]:
     per = ", ".join(
         f"per_hour(CAST(cost AS DECIMAL(38,12)), CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items()
     )
-    sums = " UNION ALL ".join(f"SELECT '{basis}' AS basis, sum({basis}) AS cost FROM own" for basis in BASES)
+    sums = " UNION ALL ".join(
+        f"SELECT '{basis}' AS basis, sum({basis}) AS cost, {part(basis, 'own')} AS estimated FROM own"
+        for basis in BASES
+    )
     return opened.engine.records(
         f"WITH own AS (SELECT * FROM {question.slice.shares} WHERE payer_kind IN ('attempt', 'label')) "
-        f"SELECT basis, cost, {per} FROM ({sums})"
+        f"SELECT basis, cost, estimated, {per} FROM ({sums})"
     )
 
 
@@ -47,13 +51,14 @@ def attempts(opened: Opened, question: Question) -> list[dict[str, Any]]:
     """Each attempt with its time, what it held and what it cost; without placements in the time asked about, only its cost."""
     return opened.engine.records(
         "SELECT a.attempt, a.state, make_timestamp(h.starts * 1000000) AS started, make_timestamp(h.ends * 1000000) AS ended, h.machines, "
-        "h.gpu_seconds, s.cost, per_hour(CAST(s.cost AS DECIMAL(38,12)), h.billed_micros) AS rate "
+        "h.gpu_seconds, s.cost, s.estimated, per_hour(CAST(s.cost AS DECIMAL(38,12)), h.billed_micros) AS rate "
         "FROM attempts a LEFT JOIN ("
         "  SELECT attempt, min(starts) AS starts, max(ends) AS ends, count(DISTINCT machine_id) AS machines, "
         "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds, "
         "  CAST(sum(CAST(greatest(billed_ends - billed_starts, 0) AS HUGEINT) * gpu_micros) AS HUGEINT) AS billed_micros "
         f"  FROM {question.slice.placements} GROUP BY attempt) h ON h.attempt = a.attempt "
-        f"LEFT JOIN (SELECT attempt, sum({question.basis}) AS cost FROM {question.slice.shares} GROUP BY attempt) s "
+        f"LEFT JOIN (SELECT attempt, sum({question.basis}) AS cost, {part(question.basis)} AS estimated "
+        f"FROM {question.slice.shares} s GROUP BY attempt) s "
         f"ON s.attempt = a.attempt WHERE a.job_id = {quoted(_job(question))} ORDER BY a.attempt"
     )
 
@@ -61,11 +66,13 @@ def attempts(opened: Opened, question: Question) -> list[dict[str, Any]]:
 def machines(opened: Opened, question: Question) -> list[dict[str, Any]]:
     """The machines the job held: how long, how much of them, and what it paid for each."""
     return opened.engine.records(
-        "SELECT coalesce(h.machine_id, s.machine_id) AS machine, m.gpu_model, m.pool, m.region, h.attempts, h.gpu_seconds, s.cost "
+        "SELECT coalesce(h.machine_id, s.machine_id) AS machine, m.gpu_model, m.pool, m.region, h.attempts, h.gpu_seconds, "
+        "s.cost, s.estimated "
         "FROM (SELECT machine_id, any_value(resource_id) AS resource_id, count(DISTINCT attempt) AS attempts, "
         "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds "
         f"  FROM {question.slice.placements} GROUP BY machine_id) h "
-        f"FULL JOIN (SELECT machine_id, sum({question.basis}) AS cost FROM {question.slice.shares} GROUP BY machine_id) s "
+        f"FULL JOIN (SELECT machine_id, sum({question.basis}) AS cost, {part(question.basis)} AS estimated "
+        f"FROM {question.slice.shares} s GROUP BY machine_id) s "
         "ON s.machine_id = h.machine_id LEFT JOIN machines m ON m.resource_id = h.resource_id "
         "ORDER BY s.cost DESC NULLS LAST, machine LIMIT 500"
     )

@@ -67,6 +67,8 @@ def _from_shares(opened: Opened, question: Question, listing: Listing, part: str
             "labels": ", ".join(f"max({name}) AS {name}" for name in LABELS),
             "label_names": ", ".join(f"l.{name}" for name in LABELS),
             "placements": question.slice.placements,
+            "shares": question.slice.shares,
+            "basis": question.basis,
             "where": f"(lower(c.k0) LIKE {named} OR lower(l.owner) LIKE {named})" if listing.named else "true",
             "order": f"{listing.sort} {'DESC' if listing.descending else 'ASC'} NULLS LAST, job",
             "part": part,
@@ -103,7 +105,7 @@ def _from_digest(chosen: str, listing: Listing, part: str) -> str:
     return (
         f"SELECT j.job_id AS job, j.state, j.attempts, j.preemptions, {', '.join(f'a.{name}' for name in LABELS)}, "
         "make_timestamp(j.starts * 1000000) AS started, make_timestamp(j.ends * 1000000) AS ended, j.machines, "
-        "j.wall AS wall_seconds, CASE WHEN NOT j.gpu_unknown THEN j.gpu * 0.000001 END AS gpu_seconds, j.cost, j.rate "
+        "j.wall AS wall_seconds, CASE WHEN NOT j.gpu_unknown THEN j.gpu * 0.000001 END AS gpu_seconds, j.cost, j.estimated, j.rate "
         f"FROM (SELECT j.* FROM {chosen}{'' if by_label else f' ORDER BY {order} {part}'}) j "
         'JOIN digest_sets a ON a.book = j.book AND a."set" = j."set" '
         f"ORDER BY {order}{f' {part}' if by_label else ''}"
@@ -112,7 +114,7 @@ def _from_digest(chosen: str, listing: Listing, part: str) -> str:
 
 def _priced(question: Question) -> str:
     part = "infra_" if question.scope == "infra" else ""
-    return f"j.{part}{question.basis} AS cost, {cost.job_rate(question)} AS rate"
+    return f"j.{part}{question.basis} AS cost, j.estimated_{question.basis} AS estimated, {cost.job_rate(question)} AS rate"
 
 
 def _chosen(question: Question, listing: Listing) -> str:

@@ -1,4 +1,4 @@
--- In: attempts, the cost report by job, the placements asked about. Out: one page of jobs, sorted, with how many there are and what they cost together.
+-- In: attempts, the cost report by job, the shares and placements asked about. Out: one page of jobs, sorted, with how many there are and what they cost together.
 WITH costed AS (
   {{cost}}
 ),
@@ -7,16 +7,20 @@ labelled AS (
     count(*) FILTER (state = 'preempted') AS preemptions, {{labels}}
   FROM attempts GROUP BY job_id
 ),
+expected AS (
+  SELECT s.job_id, sum(s.{{basis}}) AS estimated FROM {{shares}} s WHERE s.origin = 'estimate' GROUP BY s.job_id
+),
 placed AS (
   SELECT job_id, make_timestamp(min(starts) * 1000000) AS started, make_timestamp(max(ends) * 1000000) AS ended, count(DISTINCT machine_id) AS machines
   FROM {{placements}} GROUP BY job_id
 )
 SELECT c.k0 AS job, l.state, l.attempts, l.preemptions, {{label_names}}, p.started, p.ended, p.machines,
-  c.wall AS wall_seconds, CASE WHEN NOT c.gpu_unknown THEN c.gpu * 0.000001 END AS gpu_seconds, c.cost,
+  c.wall AS wall_seconds, CASE WHEN NOT c.gpu_unknown THEN c.gpu * 0.000001 END AS gpu_seconds, c.cost, coalesce(e.estimated, 0) AS estimated,
   c.rate, count(*) OVER () AS jobs, sum(c.cost) OVER () AS jobs_cost
 FROM costed c
 JOIN labelled l ON l.job_id = c.k0
 LEFT JOIN placed p ON p.job_id = c.k0
+LEFT JOIN expected e ON e.job_id = c.k0
 WHERE {{where}}
 ORDER BY {{order}}
 {{part}}

@@ -82,15 +82,15 @@ def _nothing(columns: Sequence[Column]) -> str:
     return f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in columns)} WHERE false"
 
 
-def _with_later(name: str, kept: str) -> str:
-    """A FROM item: a kept table with the columns that came after the book was built as null. What a book does not say is not known."""
-    later = LATER.get(name)
+def kept_table(book: BookFiles, name: str) -> str:
+    """A FROM item: a table as the book keeps it, with columns that came after the book as null. What it does not say is not known."""
+    later, kept = LATER.get(name), parquet(book.files[name])
     return f"(SELECT * FROM {kept} UNION ALL BY NAME {_nothing(later)})" if later else kept
 
 
 def select_of(book: BookFiles, name: str) -> str:
     """A SELECT of one table of one book, with names instead of the numbers that are kept."""
-    kept = {file: _with_later(file, parquet(path)) for file, path in book.files.items()}
+    kept = {file: kept_table(book, file) for file in book.files}
     if name == "shares":
         return keyed.shares(kept[name], kept["ways"], kept["payers"], kept["book_attempts"], kept["book_machines"])
     if name == "book_placements":

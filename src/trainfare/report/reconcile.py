@@ -3,6 +3,7 @@
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
+from trainfare.report.estimated import part
 from trainfare.report.groups import every
 from trainfare.report.opened import Opened
 from trainfare.tables import BASES
@@ -29,6 +30,7 @@ def reconcile(opened: Opened, by: str) -> list[dict[str, Any]]:
 def by_payer(opened: Opened, basis: str, currency: str) -> list[dict[str, Any]]:
     """Where the money went: attempts, idle, unallocated and outside, with their reasons."""
     return opened.engine.records(
-        f"SELECT payer_kind, reason, sum({basis}) AS cost FROM {every(opened)} WHERE currency = {quoted(currency)} "
+        f"SELECT payer_kind, reason, sum({basis}) AS cost, {part(basis)} AS estimated "
+        f"FROM {every(opened)} s WHERE currency = {quoted(currency)} "
         "GROUP BY payer_kind, reason ORDER BY payer_kind, abs(cost) DESC"
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from trainfare.report import keys
 from trainfare.report.cost import Question
+from trainfare.report.estimated import part
 from trainfare.report.groups import Groups
 from trainfare.report.machines import of_digest
 from trainfare.report.opened import Opened
@@ -13,17 +14,19 @@ RAN = """
 WITH ran AS (
   SELECT job_id, attempt, max(ends) - min(starts) AS seconds, sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds
   FROM {placements} GROUP BY job_id, attempt),
-paid AS (SELECT job_id, attempt, sum({basis}) AS cost FROM {shares} WHERE payer_kind = 'attempt' GROUP BY job_id, attempt),
+paid AS (
+  SELECT s.job_id, s.attempt, sum(s.{basis}) AS cost, {estimated} AS estimated
+  FROM {shares} s WHERE payer_kind = 'attempt' GROUP BY job_id, attempt),
 tries AS (
   SELECT r.job_id AS job, r.attempt, a.state, max(r.attempt) OVER (PARTITION BY r.job_id) AS last,
-    r.seconds, r.gpu_seconds, p.cost, {key} AS k
+    r.seconds, r.gpu_seconds, p.cost, p.estimated, {key} AS k
   FROM ran r JOIN attempts a ON a.job_id = r.job_id AND a.attempt = r.attempt
   LEFT JOIN paid p ON p.job_id = r.job_id AND p.attempt = r.attempt)
 """
 """Every attempt that held anything in the time asked about."""
 RAN_IN_DIGEST = """
 WITH tries AS (
-  SELECT j.job, j.attempt, j.state, j.last, j.seconds, j.gpu_seconds, j.{cost} AS cost, {key} AS k
+  SELECT j.job, j.attempt, j.state, j.last, j.seconds, j.gpu_seconds, j.{cost} AS cost, j.estimated_{basis} AS estimated, {key} AS k
   FROM digest_tries j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"
   WHERE j.currency = {currency} AND {only_holds})
 """
@@ -35,7 +38,8 @@ def states(opened: Opened, question: Question) -> list[dict[str, Any]]:
     return opened.engine.records(
         _tries(opened, question, "team") + "SELECT state, count(*) AS attempts, count(DISTINCT job) AS jobs, "
         "quantile_disc(seconds, 0.5) AS runtime_median, quantile_disc(seconds, 0.95) AS runtime_p95, "
-        "sum(gpu_seconds) AS gpu_seconds, sum(cost) AS cost FROM tries GROUP BY state ORDER BY attempts DESC, state"
+        "sum(gpu_seconds) AS gpu_seconds, sum(cost) AS cost, coalesce(sum(estimated), 0) AS estimated "
+        "FROM tries GROUP BY state ORDER BY attempts DESC, state"
     )
 
 
@@ -46,7 +50,8 @@ def retries(opened: Opened, question: Question, key: str) -> list[dict[str, Any]
         "count(DISTINCT job) FILTER (last > 1) AS jobs_retried, "
         "count(*) FILTER (state = 'preempted') AS preemptions, "
         "count(*) FILTER (state IN ('failed', 'node_failed', 'timeout')) AS failures, "
-        "sum(cost) AS cost, coalesce(sum(cost) FILTER (attempt < last), 0) AS cost_of_retries "
+        "sum(cost) AS cost, coalesce(sum(cost) FILTER (attempt < last), 0) AS cost_of_retries, "
+        "coalesce(sum(estimated) FILTER (attempt < last), 0) AS estimated "
         "FROM tries GROUP BY ALL ORDER BY cost DESC NULLS LAST"
     )
 
@@ -56,11 +61,12 @@ def _tries(opened: Opened, question: Question, key: str) -> str:
     if kept and len(opened.books) == 1 and opened.has_only(question.days):
         return RAN_IN_DIGEST.format(key=keys.of_hold(key), **kept)
     slice_ = question.slice
-    return RAN.format(key=keys.of_hold(key), placements=slice_.placements, shares=slice_.shares, basis=question.basis)
+    told = {"placements": slice_.placements, "shares": slice_.shares, "basis": question.basis}
+    return RAN.format(key=keys.of_hold(key), estimated=part(question.basis), **told)
 
 
 OCCUPIED = """
-SELECT m.machine_id AS machine, m.pool, m.gpus, d.idle, d.cost, h.day,
+SELECT m.machine_id AS machine, m.pool, m.gpus, d.idle, d.idle_estimated, d.cost, d.estimated, h.day,
   CAST(h.gpu // (86400 * m.gpus * 1000) AS INTEGER) AS held_thousandths, h.jobs
 FROM ({dearest} ORDER BY idle DESC NULLS LAST, cost DESC, machine LIMIT {most}) d
 JOIN {machines} m ON m.{number} = d.machine
@@ -79,7 +85,8 @@ def occupancy(opened: Opened, question: Question, most: int = 40) -> list[dict[s
     if kept := of_digest(opened, question):
         cost, days = kept["cost"], kept["only_holds"]
         dearest = (
-            f"SELECT machine, sum({cost}) FILTER (payer_kind = 'idle') AS idle, sum({cost}) AS cost "
+            f"SELECT machine, sum({cost}) FILTER (payer_kind = 'idle') AS idle, sum({cost}) AS cost, "
+            f"sum(estimated_{basis}) FILTER (payer_kind = 'idle') AS idle_estimated, sum(estimated_{basis}) AS estimated "
             f"FROM digest_machine_costs h WHERE h.currency = {kept['currency']} AND {days} GROUP BY machine"
         )
         held = f"SELECT h.machine, h.day, h.gpu, h.jobs FROM digest_machine_hours h WHERE {days}"
@@ -87,7 +94,9 @@ def occupancy(opened: Opened, question: Question, most: int = 40) -> list[dict[s
             OCCUPIED.format(dearest=dearest, held=held, machines="digest_machines", number="machine", most=most)
         )
     dearest = (
-        f"SELECT resource_id AS machine, sum({basis}) FILTER (payer_kind = 'idle') AS idle, sum({basis}) AS cost "
+        f"SELECT resource_id AS machine, sum({basis}) FILTER (payer_kind = 'idle') AS idle, sum({basis}) AS cost, "
+        f"sum({basis}) FILTER (payer_kind = 'idle' AND origin = 'estimate') AS idle_estimated, "
+        f"sum({basis}) FILTER (origin = 'estimate') AS estimated "
         f"FROM {question.slice.shares} WHERE resource_id IS NOT NULL GROUP BY resource_id"
     )
     held = (

@@ -5,6 +5,7 @@ from typing import Any
 
 from trainfare.report import groups, keys
 from trainfare.report.cost import Question
+from trainfare.report.estimated import part
 from trainfare.report.opened import Opened
 from trainfare.report.slice import KINDS
 
@@ -16,9 +17,9 @@ BY_KIND = ", ".join(
 def by_kind(opened: Opened, question: Question) -> dict[str, Decimal]:
     """What jobs, idle, unallocated and outside pay, the total of it, and what of that is estimated."""
     sums = BY_KIND.format(basis=question.basis)
-    estimated = f"coalesce(sum({question.basis}) FILTER (s.origin = 'estimate'), 0) AS estimated"
     (found,) = opened.engine.records(
-        f"SELECT {sums}, coalesce(sum({question.basis}), 0) AS total, {estimated} FROM {groups.paid(opened, question.slice, [])}"
+        f"SELECT {sums}, coalesce(sum({question.basis}), 0) AS total, {part(question.basis)} AS estimated "
+        f"FROM {groups.paid(opened, question.slice, [])}"
     )
     return found
 
@@ -32,11 +33,11 @@ def by_origin(opened: Opened, question: Question) -> list[dict[str, Any]]:
 
 
 def by_day(opened: Opened, question: Question, key: str) -> list[dict[str, Any]]:
-    """Money per day and value of a key, in order of days. Days without money are not there."""
+    """Money per day and value of a key, and what of it is estimated, in order of days. Days without money are not there."""
     who = {"payer": _kind()}.get(key) or keys.of_share(key)
     return opened.engine.records(
-        f"SELECT s.day, {who} AS {key}, sum(s.{question.basis}) AS cost FROM {groups.paid(opened, question.slice, [key])} "
-        f"GROUP BY ALL HAVING cost <> 0 ORDER BY s.day, {key}"
+        f"SELECT s.day, {who} AS {key}, sum(s.{question.basis}) AS cost, {part(question.basis)} AS estimated "
+        f"FROM {groups.paid(opened, question.slice, [key])} GROUP BY ALL HAVING cost <> 0 ORDER BY s.day, {key}"
     )
 
 

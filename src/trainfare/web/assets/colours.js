@@ -14,6 +14,7 @@ export function palette() {
   const names = ["text", "muted", "line", "surface", "raised", "accent", "good", "bad", "warn", "idle", "unallocated", "outside", "low", "high"];
   const found = Object.fromEntries(names.map((name) => [name, resolve(name)]));
   found.jobs = resolve("series-1");
+  [1, 2, 3, 4, 5, 6, 7, 8].forEach((number) => (found[`series-${number}`] = resolve(`series-${number}`)));
   found.series = [1, 2, 3, 4, 5, 6, 7, 8].map((number) => resolve(`series-${number}`));
   return found;
 }

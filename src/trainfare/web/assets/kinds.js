@@ -1,6 +1,6 @@
 // One function per kind of chart: what the server tells -> what ECharts draws.
 import { amount, clip, tick } from "./words.js";
-import { gantt, heat, placed } from "./times.js";
+import { gantt, heat, placed, strokes } from "./times.js";
 
 const SHADE = { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4, color: "rgba(255,255,255,0.55)" };
 
@@ -138,6 +138,12 @@ function stacked_ranks(told, colours, room) {
   return { ...upright, xAxis: upright.yAxis, yAxis: names, series: upright.series.map((one) => ({ ...one, barMaxWidth: 18 })) };
 }
 
+/** Strokes over the part of a bar that is estimated: the upper part of it. */
+function estimated(step, left, top, width, height, stroke) {
+  const part = Math.abs(Number(step.estimated ?? 0) / Number(step.value || 1));
+  return part ? strokes(left, top, width, height * Math.min(part, 1), stroke) : [];
+}
+
 /** From one total to another in steps: each step floats where the one before it ended. */
 function waterfall(told, colours, room) {
   let at = 0;
@@ -172,6 +178,7 @@ function waterfall(told, colours, room) {
             type: "group",
             children: [
               { type: "rect", shape: { x: left - width / 2, y: top, width, height: Math.max(low - top, 1.5) }, style: { fill: tone(api.value(0)) } },
+              ...estimated(step, left - width / 2, top, width, low - top, colours.surface),
               { type: "text", style: { text: `${!step.total && Number(step.value) > 0 ? "+" : ""}${tick(Number(step.value), told.unit)}`, x: left, y: top - 5, align: "center", verticalAlign: "bottom", fill: colours.text, fontSize: narrow ? 10 : 12 } },
               ...(api.value(0) < told.steps.length - 1 ? [{ type: "line", shape: { x1: left + width / 2, x2: left + api.size([1, 0])[0] - width / 2, y1: end, y2: end }, style: { stroke: colours.muted, lineDash: [2, 2] } }] : []),
             ],
@@ -201,7 +208,7 @@ function treemap(told, colours) {
   const part = (rate) => (most > least ? Math.log(rate / least) / Math.log(most / least) : 0.5);
   const painted = (node) => {
     const fill = node.rate === null ? colours.outside : mixed(colours.low, colours.high, part(Number(node.rate)));
-    return { ...node, value: Number(node.value), exact: node.value, itemStyle: { color: fill }, label: { color: readable(fill) }, children: node.children?.map(painted) };
+    return { ...node, value: Number(node.value), exact: node.value, itemStyle: { color: fill, ...(node.hatched ? { decal: { ...SHADE, color: "rgba(255,255,255,0.28)" } } : {}) }, label: { color: readable(fill) }, children: node.children?.map(painted) };
   };
   return {
     tooltip: { formatter: ({ data }) => (data?.exact ? `${data.name}\n${amount(data.exact, told.unit)}\n${data.rate === null ? "no rate" : amount(data.rate, told.rate_unit)}` : "") },
@@ -247,7 +254,7 @@ function sankey(told, colours, room) {
         draggable: false,
         layoutIterations: 48,
         emphasis: { focus: "adjacency" },
-        data: told.nodes.map((node, index) => ({ name: node.id, depth: node.depth, link: node.link, itemStyle: { color: colours[node.tone] ?? colours.series[(node.series ?? index) % 8] } })),
+        data: told.nodes.map((node, index) => ({ name: node.id, depth: node.depth, link: node.link, itemStyle: { color: colours[node.tone] ?? colours.series[(node.series ?? index) % 8], ...(node.hatched ? { decal: SHADE } : {}) } })),
         links: told.links_between.map((link) => ({ ...link, value: Math.abs(Number(link.value)), exact: link.value })),
         lineStyle: { color: "source", opacity: 0.28, curveness: 0.5 },
         label: { color: colours.text, fontSize: 12, formatter: ({ name }) => `${clip(tall[name].name, width)}  ${tick(Number(tall[name].value), told.unit)}` },

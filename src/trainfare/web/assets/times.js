@@ -11,16 +11,24 @@ const duration = (milliseconds) => {
   return minutes < 60 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
 };
 
-/** Slanted strokes over a bar: what it says did not come to its end. */
-function strokes(left, top, width, height, stroke) {
+/** Slanted strokes over a bar, cut at its edges: what it says is not final. */
+export function strokes(left, top, width, height, stroke) {
   const lines = [];
-  for (let at = 0; at + height <= width && lines.length < 200; at += 9) {
-    lines.push({ type: "line", shape: { x1: left + at, y1: top + height, x2: left + at + height, y2: top }, style: { stroke, lineWidth: 1.5, opacity: 0.45 } });
+  for (let at = -height; at < width && lines.length < 300; at += 9) {
+    const from = Math.max(at, 0), to = Math.min(at + height, width);
+    if (to > from) lines.push({ type: "line", shape: { x1: left + from, y1: top + height - (from - at), x2: left + to, y2: top + height - (to - at) }, style: { stroke, lineWidth: 1.5, opacity: 0.6 } });
   }
   return lines;
 }
 
-/** One row per attempt or machine, one bar per span; colour and hatching say how it ended. */
+/** A cross at the end of a bar: it did not come to its end. */
+function crossed(right, middle, height, stroke) {
+  const half = Math.min(height * 0.32, 6);
+  const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 2 } });
+  return [line(right - half, middle - half, right + half, middle + half), line(right - half, middle + half, right + half, middle - half)];
+}
+
+/** One row per attempt or machine, one bar per span; colour, paleness and a cross say how it ended. */
 export function gantt(told, colours, room) {
   const most = room.width < 460 ? 12 : 22;
   return {
@@ -40,8 +48,8 @@ export function gantt(told, colours, room) {
           return {
             type: "group",
             children: [
-              { type: "rect", shape: { x: left, y: top, width, height, r: 2 }, style: { fill: api.visual("color") } },
-              ...(LOST.has(span.state) ? strokes(left, top, width, height, colours.surface) : []),
+              { type: "rect", shape: { x: left, y: top, width, height, r: 2 }, style: { fill: api.visual("color"), opacity: LOST.has(span.state) ? 0.6 : 1 } },
+              ...(LOST.has(span.state) ? crossed(left + width, middle, height, colours.text) : []),
               ...(width > 62 && height >= 14 ? [{ type: "text", style: { text: span.state, x: left + 6, y: middle, verticalAlign: "middle", fill: "#fff", stroke: "rgba(0,0,0,0.55)", lineWidth: 2, fontSize: Math.min(11, height) } }] : []),
             ],
           };

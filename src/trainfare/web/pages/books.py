@@ -1,7 +1,7 @@
 """The books: months and versions, how each ties out to the bill, what changed between versions, and closing."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,8 @@ from trainfare.report.opened import Opened
 from trainfare.report.slice import NONE
 from trainfare.report.statements.forms import FORMS
 from trainfare.store import Book, BookFiles
-from trainfare.tables import LABELS
+from trainfare.tables import ESTIMATED, LABELS
+from trainfare.web.pages import spend
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Column, Panel, Record, Sheet
 
@@ -21,8 +22,8 @@ MOST_CHANGES = 100
 
 
 def sheet(desk: Desk) -> Sheet:
-    alone = desk.book.version == 1
-    return Sheet("Books", [find(desk) for name, find in PANELS.items() if not (alone and name == "differences")])
+    shown = [find(desk) for name, find in PANELS.items() if name != "differences" or desk.book.version > 1]
+    return Sheet("Books", [panel for panel in shown if panel.rows or panel.name != "conversions"])
 
 
 def versions(desk: Desk) -> Panel:
@@ -38,6 +39,7 @@ def versions(desk: Desk) -> Panel:
                 "through": book.complete_through,
                 "lines": book.rows.get("shares"),
                 "total": _total(book, desk.question.basis, desk.currency),
+                "estimated": _total(book, desk.question.basis, desk.currency, ESTIMATED),
                 "state": _state(book, newest, closing),
                 "quiet": not newest,
             }
@@ -49,7 +51,7 @@ def versions(desk: Desk) -> Panel:
         Column("built", "Built", "time"),
         Column("through", "Billed through", "time"),
         Column("lines", "Shares", "count"),
-        Column("total", f"Total {desk.currency}", "money"),
+        Column("total", f"Total {desk.currency}", "money", estimated="estimated"),
     ]
     note = "To close a month: trainfare close YYYY-MM. It cannot be undone; what comes later is booked in the next open month."
     may = desk.viewer.closes and not desk.closing(desk.book)
@@ -64,7 +66,9 @@ def statements(desk: Desk) -> Panel:
         raise TrainfareError("by", f"statements are not made by '{by}'", f"Use one of {', '.join(LABELS)}.")
     found = desk.ask(cost.rows, replace(desk.question, days=None, only=()), [by], books=[desk.book])
     rows = [
-        {"value": row.group[by] or NONE, "cost": row.cost} | {form: form.upper() for form in FORMS} for row in found
+        {"value": row.group[by] or NONE, "cost": row.cost, "estimated": row.estimated}
+        | {form: form.upper() for form in FORMS}
+        for row in found
     ]
 
     def address(form: str) -> Callable[[Record], str]:
@@ -72,10 +76,12 @@ def statements(desk: Desk) -> Panel:
 
     columns = [
         Column("value", by.replace("_", " ").capitalize(), "key"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         *(Column(form, "", "text", address(form)) for form in FORMS),
     ]
-    foot = {"value": "all", "cost": sum((row["cost"] or Decimal(0) for row in rows), Decimal(0))}
+    foot = {"value": "all"} | {
+        name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")
+    }
     about = f"What each {by.replace('_', ' ')} is charged for {desk.book.month}, for filing."
     others = "team" if by != "team" else "cost_center"
     more = (f"By {others.replace('_', ' ')}", desk.stay(by=others))
@@ -89,8 +95,10 @@ def _state(book: Book, newest: bool, closing: Any) -> str:
     return "open, the newest" if newest else "replaced"
 
 
-def _total(book: Book, basis: str, currency: str) -> Decimal:
-    told = (one.shares for one in book.totals if (one.basis, one.currency) == (basis, currency))
+def _total(book: Book, basis: str, currency: str, source: str = "") -> Decimal:
+    """What a book adds up to, or one source of it."""
+    found = [one for one in book.totals if (one.basis, one.currency) == (basis, currency)]
+    told = (one.shares for one in found if source in ("", one.source))
     return sum(told, Decimal(0))
 
 
@@ -105,6 +113,7 @@ def tie_out(desk: Desk) -> Panel:
             "bill": row[f"{basis}_bill"],
             "shared": row[f"{basis}_shared"],
             "difference": row[f"{basis}_difference"],
+            "estimated": row[f"{basis}_shared"] if row["source"] == ESTIMATED else None,
         }
         for row in found
     ]
@@ -113,7 +122,7 @@ def tie_out(desk: Desk) -> Panel:
         Column("currency", "Currency"),
         Column("lines", "Lines", "count"),
         Column("bill", "On the bill", "money"),
-        Column("shared", "Shared", "money"),
+        Column("shared", "Shared", "money", estimated="estimated"),
         Column("difference", "Difference", "money"),
     ]
     about = (
@@ -128,10 +137,29 @@ def payers(desk: Desk) -> Panel:
     columns = [
         Column("payer_kind", "Paid by"),
         Column("reason", "Why", "wide"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
-    foot = {"payer_kind": "total", "cost": sum((row["cost"] for row in rows), Decimal(0))}
+    foot = {"payer_kind": "total"} | {
+        name: sum((row[name] for row in rows), Decimal(0)) for name in ("cost", "estimated")
+    }
     return Panel("payers", "Where the money went", columns, rows, 7, foot=foot, tall=True)
+
+
+def conversions(desk: Desk) -> Panel:
+    """By which rates charges of other currencies were converted, of which day, and where they were read."""
+    rows = [asdict(one) for one in spend.rates(desk, [desk.book])]
+    columns = [
+        Column("converted_from", "From"),
+        Column("original", "Billed", "money"),
+        Column("rate", "Rate", "digits"),
+        Column("rate_day", "Of", "day"),
+        Column("rate_source", "Source", "wide"),
+        Column("lines", "Lines", "count"),
+        Column("converted", f"Became {desk.currency}", "money"),
+    ]
+    foot = {"converted": sum((row["converted"] or Decimal(0) for row in rows), Decimal(0))}
+    about = f"{desk.book.month}, version {desk.book.version}. Each line was converted by the rate of its day, and rounded once."
+    return Panel("conversions", "Converted from other currencies", columns, rows, 12, about, foot=foot)
 
 
 def differences(desk: Desk) -> Panel:
@@ -193,6 +221,7 @@ PANELS: dict[str, Callable[[Desk], Panel]] = {
     "statements": statements,
     "tie-out": tie_out,
     "payers": payers,
+    "conversions": conversions,
     "bill-changes": bill_changes,
     "differences": differences,
 }

@@ -51,13 +51,13 @@ def states(desk: Desk) -> Panel:
         Column("runtime_median", "Median runtime", "seconds"),
         Column("runtime_p95", "p95 runtime", "seconds"),
         Column("gpu_seconds", "GPU h", "hours"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
     rows = desk.ask(running.states, desk.question)
     foot = {
         "state": None,
         "attempts": sum(row["attempts"] for row in rows),
-        "cost": sum((row["cost"] or Decimal(0) for row in rows), Decimal(0)),
+        **{name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")},
     }
     about = "Runtime is from an attempt's first second in this time to its last."
     return Panel("states", "Runtimes and how attempts ended", columns, rows, 7, about, foot=foot)
@@ -71,7 +71,7 @@ def retries(desk: Desk) -> Panel:
         Column("jobs_retried", "Retried jobs", "count"),
         Column("preemptions", "Preempted", "count"),
         Column("failures", "Failed", "count"),
-        Column("cost_of_retries", f"Overhead {desk.currency}", "money"),
+        Column("cost_of_retries", f"Overhead {desk.currency}", "money", estimated="estimated"),
         Column("part", "Of its cost", "percent"),
     ]
     about = "Overhead is the cost of all attempts of a job but its last."
@@ -82,7 +82,7 @@ def occupancy(desk: Desk) -> Panel:
     found = desk.ask(running.occupancy, desk.question)
     machines = list(dict.fromkeys(row["machine"] for row in found))
     days = sorted({row["day"] for row in found if row["day"]})
-    pools = {row["machine"]: f"{row['pool'] or '-'} · {row['machine']}" for row in found}
+    pools = {row["machine"]: measured.in_pool(row) for row in found}
     cells = [
         [
             days.index(row["day"]),
@@ -109,8 +109,7 @@ def occupancy(desk: Desk) -> Panel:
                 Decimal(sum(row["held_thousandths"] or 0 for row in found if row["machine"] == machine)),
                 Decimal(1000 * len(days)),
             ),
-            "idle": first["idle"],
-            "cost": first["cost"],
+            **{name: first[name] for name in ("idle", "idle_estimated", "cost", "estimated")},
         }
         for machine in machines
         for first in [next(row for row in found if row["machine"] == machine)]
@@ -120,8 +119,8 @@ def occupancy(desk: Desk) -> Panel:
         Column("pool", "Pool"),
         Column("gpus", "GPUs", "count"),
         Column("held", "Held, of these days", "percent"),
-        Column("idle", f"Idle {desk.currency}", "money"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("idle", f"Idle {desk.currency}", "money", estimated="idle_estimated"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
     about = "The 40 machines with the most idle money. The stronger the colour, the fuller; orange: more was held than there is."
     size = "r32" if len(machines) > 24 else "r24" if len(machines) > 14 else "r16" if len(machines) > 6 else "small"
@@ -159,7 +158,7 @@ def spread(desk: Desk) -> Panel:
         Column("job", "Job", "key", lambda row: desk.job(row["job"])),
         Column("team", "Team", "key"),
         Column("gpu_seconds", "GPU h", "hours"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("rate", "Per hour", "rate"),
     ]
     about = f"The {DOTS} dearest jobs: far up is dear per hour, far right is large. Both scales are logarithmic. A click opens the job."

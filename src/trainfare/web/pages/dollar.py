@@ -19,8 +19,9 @@ TITLE = "Where does this dollar come from?"
 def sheet(desk: Desk) -> Sheet:
     found = desk.ask(trend.by_kind, desk.question)
     what = ", ".join(f"{key.replace('_', ' ')} {value}" for key, values in desk.asked.only for value in values)
+    told = f"{desk.window}{', ' + money(found['estimated']) + ' of it estimated' if found['estimated'] else ''}"
     figures = [
-        Figure(what or "Everything", money(found["total"]), desk.currency, str(desk.window), exact(found["total"])),
+        Figure(what or "Everything", money(found["total"]), desk.currency, told, exact(found["total"])),
         Figure("Of it, jobs", money(found["jobs"]), desk.currency, "", exact(found["jobs"])),
     ]
     return Sheet(TITLE, [find(desk) for find in PANELS.values()], figures, checks=checks(desk, found))
@@ -59,9 +60,9 @@ def flow(desk: Desk) -> Panel:
         Column("rule", "Rule", "key", lambda row: desk.stay(rule=row["rule"]), soft=True),
         Column("category", "Category", "key", lambda row: desk.stay(category=row["category"]), soft=True),
         Column("payer", "Paid by", "key", lambda row: _narrow(desk, row["payer"])),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
-    foot = {"source": "all", "cost": sum((row["cost"] for row in found), Decimal(0))}
+    foot = {"source": "all"} | {name: sum((row[name] for row in found), Decimal(0)) for name in ("cost", "estimated")}
     about = "From the bill's source through rules and categories to who pays. Choose a value in the table to look at it alone."
     chart = river.sankey(places, desk.currency)
     return Panel("flow", "The way of the money", columns, found, 12, about, chart, "tall", foot)
@@ -80,7 +81,7 @@ def dearest(desk: Desk) -> Panel:
         Column("team", "Team", "key"),
         Column("project", "Project", "key"),
         Column("state", "State", "state"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("part", "Of its jobs", "percent"),
     ]
     foot: dict[str, Any] = {"job": f"all {found.count:,} jobs", "cost": found.cost}

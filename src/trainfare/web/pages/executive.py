@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.report import change, cost, jobs, trend
+from trainfare.report.cost import Row
 from trainfare.report.jobs import Listing
 from trainfare.report.render import exact, money
 from trainfare.report.slice import NONE
@@ -29,9 +30,10 @@ def figures(desk: Desk) -> list[Figure]:
     unit = f"{desk.currency} / {'GPU' if desk.question.per == 'gpu' else 'wall'} h"
     spread = f"median {money(overall.rate_median)}, p95 {money(overall.rate_p95)}"
     last = f"before: {desk.window.before()}"
+    expected = f"{money(now['estimated'])} of it estimated" if now["estimated"] else ""
     return [
         Figure(
-            *("Total", money(now["total"]), desk.currency, last if before else "", exact(now["total"])),
+            *("Total", money(now["total"]), desk.currency, expected or (last if before else ""), exact(now["total"])),
             desk.link("/dollar"),
             *_delta(now["total"], before["total"] if before else None),
         ),
@@ -75,6 +77,7 @@ def teams(desk: Desk) -> Panel:
             "jobs": row.jobs or None,
             "gpu_seconds": row.gpu_seconds,
             "cost": row.cost,
+            "estimated": row.estimated,
             "part": ratio(row.cost, total),
             "rate": row.rate,
         }
@@ -91,14 +94,10 @@ def teams(desk: Desk) -> Panel:
             "rate": exact(row.rate),
             "link": of_team(row.group["team"]),
             "children": [
-                {
-                    "name": part.group["project"] or NONE,
-                    "value": exact(part.cost),
-                    "rate": exact(part.rate),
-                    "link": desk.link("/jobs", team=row.group["team"] or NONE, project=part.group["project"] or NONE),
-                }
+                tile
                 for part in by_project
                 if part.group["team"] == row.group["team"] and part.cost and part.cost > 0
+                for tile in _tiles(desk, row.group["team"], part)
             ],
         }
         for row in by_team
@@ -109,13 +108,28 @@ def teams(desk: Desk) -> Panel:
         Column("team", "Team", "key", lambda row: of_team(row["team"])),
         Column("jobs", "Jobs", "count"),
         Column("gpu_seconds", "GPU h", "hours"),
-        Column("cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar", team=row["team"] or NONE)),
+        Column(
+            *("cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar", team=row["team"] or NONE)),
+            estimated="estimated",
+        ),
         Column("part", "Of jobs", "percent"),
         Column("rate", "Per hour", "rate"),
     ]
     about = "Size is cost. The stronger the colour, the dearer the hour."
-    foot = {"team": "All jobs", "cost": total}
+    foot = {"team": "All jobs", "cost": total, "estimated": sum((row.estimated for row in by_team), Decimal(0))}
     return Panel("teams", "Cost by team and project", columns, rows, 7, about, chart, "r16", foot, keep=True, tall=True)
+
+
+def _tiles(desk: Desk, team: str | None, part: Row) -> list[dict[str, Any]]:
+    """A project's tiles: what bills say of it, and what is estimated."""
+    told = {
+        "rate": exact(part.rate),
+        "link": desk.link("/jobs", team=team or NONE, project=part.group["project"] or NONE),
+    }
+    name, cost = part.group["project"] or NONE, part.cost or Decimal(0)
+    billed = {"name": name, "value": exact(cost - part.estimated)} | told
+    expected = {"name": f"{name}, estimated", "value": exact(part.estimated), "hatched": True} | told
+    return [tile for tile, amount in ((billed, cost - part.estimated), (expected, part.estimated)) if amount > 0]
 
 
 def top_jobs(desk: Desk) -> Panel:
@@ -125,7 +139,7 @@ def top_jobs(desk: Desk) -> Panel:
         Column("job", "Job", "key", lambda row: desk.job(row["job"])),
         Column("team", "Team", "key"),
         Column("state", "State", "state"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("part", "Of jobs", "percent"),
         Column("rate", "Per hour", "rate"),
     ]
@@ -163,6 +177,7 @@ def changed(desk: Desk) -> Panel:
     told = change.change(
         desk.ask(change.parts, desk.question_before, books=desk.books_before), desk.ask(change.parts, desk.question)
     )
+    expected = desk.ask(trend.by_kind, desk.question)["estimated"]
     steps = [{"name": step["step"], "value": exact(step["change"]), "about": step["meaning"]} for step in told.steps]
     chart = {
         "kind": "waterfall",
@@ -171,7 +186,7 @@ def changed(desk: Desk) -> Panel:
         "steps": [
             {"name": "before", "value": exact(told.before), "total": True},
             *steps,
-            {"name": "now", "value": exact(told.after), "total": True},
+            {"name": "now", "value": exact(told.after), "total": True, "estimated": exact(expected)},
         ],
     }
     foot = {"step": "all", "change": told.after - told.before}

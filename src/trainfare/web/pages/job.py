@@ -12,7 +12,7 @@ from trainfare.report.render import exact, money
 from trainfare.tables import LABELS
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.frame import BASIS_NAMES
-from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, ratio
+from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, apart, ratio
 from trainfare.web.problems import NotThereError
 
 MOST_VERSIONS = 8
@@ -44,8 +44,11 @@ def figures(desk: Desk, job: str) -> list[Figure]:
     (told,) = [row for row in desk.ask_of(job, jobs.rates, question) if row["basis"] == question.basis]
     from_ = desk.link("/dollar/job", job=job)
     wall, gpu = f"{Decimal(held.wall_seconds) / 3600:,.1f}", held.gpu_seconds
+    apart_ = "Where does it come from?"
+    if held.estimated and held.cost is not None:
+        apart_ = f"billed {money(held.cost - held.estimated)} + estimated {money(held.estimated)}"
     return [
-        Figure("Cost", money(held.cost), desk.currency, "Where does it come from?", exact(held.cost), from_),
+        Figure("Cost", money(held.cost), desk.currency, apart_, exact(held.cost), from_),
         Figure("Per wall hour", money(told["wall"]), f"{desk.currency} / h", "", exact(told["wall"])),
         Figure("Per GPU hour", money(told["gpu"]), f"{desk.currency} / h", "", exact(told["gpu"])),
         Figure("Held for", wall, "wall h", f"{Decimal(held.unbilled_wall_seconds) / 3600:,.1f} h not billed yet"),
@@ -56,26 +59,38 @@ def figures(desk: Desk, job: str) -> list[Figure]:
 def categories(desk: Desk, job: str) -> Panel:
     found = desk.ask_of(job, jobs.by_category, desk.of_job(job))
     total = sum((row["cost"] for row in found), Decimal(0))
-    sums: dict[str, Decimal] = {}
-    for row in found:
-        sums[row["category"]] = sums.get(row["category"], Decimal(0)) + row["cost"]
-    steps: list[dict[str, Any]] = [{"name": name, "value": exact(amount)} for name, amount in sums.items()]
+    expected = sum((row["estimated"] for row in found), Decimal(0))
+    steps = [
+        {"name": name}
+        | {key: exact(_of(found, name, part)) for key, part in (("value", "cost"), ("estimated", "estimated"))}
+        for name in dict.fromkeys(row["category"] for row in found)
+    ]
     chart = {
         "kind": "waterfall",
         "unit": desk.currency,
-        "steps": [*steps, {"name": "cost", "value": exact(total), "total": True}],
+        "steps": [*steps, {"name": "cost", "value": exact(total), "total": True, "estimated": exact(expected)}],
     }
     columns = [
         Column("category", "Category"),
         Column("rule", "Rule", "text", lambda row: desk.link("/rules") + f"#{row['rule'].replace(' ', '-')}"),
         Column(
-            "cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar/job", job=job, rule=row["rule"])
+            *(
+                "cost",
+                f"Cost {desk.currency}",
+                "money",
+                lambda row: desk.link("/dollar/job", job=job, rule=row["rule"]),
+            ),
+            estimated="estimated",
         ),
         Column("part", "Of it", "percent"),
     ]
     rows = [row | {"part": ratio(row["cost"], total)} for row in found]
-    foot = {"category": "cost", "cost": total}
+    foot = {"category": "cost", "cost": total, "estimated": expected}
     return Panel("categories", "Cost by category", columns, rows, 7, chart=chart, foot=foot, keep=True, tall=True)
+
+
+def _of(found: list[dict[str, Any]], category: str, name: str) -> Decimal:
+    return sum((row[name] for row in found if row["category"] == category), Decimal(0))
 
 
 def bases(desk: Desk, job: str) -> Panel:
@@ -83,7 +98,7 @@ def bases(desk: Desk, job: str) -> Panel:
     rows = [row | {"basis": BASIS_NAMES[row["basis"]]} for row in found]
     columns = [
         Column("basis", "Cost"),
-        Column("cost", desk.currency, "money"),
+        Column("cost", desk.currency, "money", estimated="estimated"),
         Column("wall", "Per wall h", "rate"),
         Column("gpu", "Per GPU h", "rate"),
     ]
@@ -113,11 +128,11 @@ def attempts(desk: Desk, job: str) -> Panel:
         Column("ended", "Ended", "time"),
         Column("machines", "Machines", "count"),
         Column("gpu_seconds", "GPU h", "hours"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("rate", "Per GPU h", "rate"),
     ]
-    foot = {"cost": sum((row["cost"] or Decimal(0) for row in rows), Decimal(0))}
-    about = "Each bar is an attempt holding a machine. Hatched: its work did not come to its end."
+    foot = {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")}
+    about = "Each bar is an attempt holding a machine. Pale with a cross: its work did not come to its end."
     size = "small" if len(shown) <= 6 else "r10" if len(shown) <= 12 else "r16" if len(shown) <= 20 else "r24"
     title = "Attempts"
     return Panel("attempts", title, columns, rows, 12, about, chart if spans else None, size, foot, keep=True)
@@ -138,18 +153,25 @@ def days(desk: Desk, job: str) -> Panel:
     found = desk.ask_of(job, trend.by_day, desk.of_job(job), "category")
     when = sorted({row["day"] for row in found})
     names = sorted({row["category"] for row in found})
-    amounts = {(row["day"], row["category"]): row["cost"] for row in found}
+    by_day: list[dict[str, Any]] = [{} for _ in when]
+    for row in found:
+        by_day[when.index(row["day"])] |= {
+            row["category"]: row["cost"],
+            f"{row['category']} estimated": row["estimated"],
+        }
     chart = {
         "kind": "bars",
         "unit": desk.currency,
         "stacked": True,
         "labels": [f"{day:%-d %b}" for day in when],
-        "series": [{"name": name, "values": [exact(amounts.get((day, name))) for day in when]} for name in names],
+        "series": apart(
+            [(name, f"series-{at % 8 + 1}", name, f"{name} estimated") for at, name in enumerate(names)], by_day
+        ),
     }
     columns = [
         Column("day", "Day", "day"),
         Column("category", "Category"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
     return Panel("days", "Cost by day", columns, found, 5, chart=chart, size="small")
 
@@ -161,7 +183,7 @@ def machines(desk: Desk, job: str) -> Panel:
         Column("pool", "Pool"),
         Column("region", "Region"),
         Column("gpu_seconds", "GPU h", "hours"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
     note = "The line without a machine is money that was not shared on one: by tag, by cluster, by spend."
     return Panel("machines", "Machines", columns, desk.ask_of(job, jobs.machines, desk.of_job(job)), 7, note=note)
@@ -172,21 +194,22 @@ def versions(desk: Desk, job: str) -> Panel:
     month = desk.book.month
     known = [book for book in desk.published.books if book.month == month][-MOST_VERSIONS:]
     question = replace(desk.of_job(job), days=None)
-    found = [(book, desk.ask_of(job, trend.by_kind, question, books=[book])["total"]) for book in known]
-    before = [None, *(amount for _, amount in found[:-1])]
+    found = [(book, desk.ask_of(job, trend.by_kind, question, books=[book])) for book in known]
+    before = [None, *(told["total"] for _, told in found[:-1])]
     rows = [
         {
             "version": book.version,
             "built": book.built_at,
-            "cost": amount,
-            "change": None if old is None else amount - old,
+            "cost": told["total"],
+            "estimated": told["estimated"],
+            "change": None if old is None else told["total"] - old,
         }
-        for (book, amount), old in zip(found, before, strict=True)
+        for (book, told), old in zip(found, before, strict=True)
     ]
     columns = [
         Column("version", "Version", "count"),
         Column("built", "Built", "time"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("change", "Change", "change"),
     ]
     about = f"Each build of {month} that changed something is a version: a bill that came, a rule that changed."

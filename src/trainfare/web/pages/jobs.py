@@ -86,7 +86,8 @@ def listing(desk: Desk) -> Panel:
         title, kind = COLUMNS[name]
         title = f"{title} {desk.currency}" if name == "cost" else title
         link = _filter(desk, name) if name in FILTERS else None
-        columns.append(_sortable(desk, asked, Column(name, title, kind, link, soft=True)))
+        told = Column(name, title, kind, link, soft=True, estimated="estimated" if name == "cost" else "")
+        columns.append(_sortable(desk, asked, told))
     foot = {"job": f"{found.count:,} jobs", "cost": found.cost}
     empty = ("No job is like that", "Take a filter away, choose another time, or look for a shorter part of the name.")
     return Panel("listing", "Jobs", columns, found.rows, foot=foot, empty=empty)
@@ -109,6 +110,7 @@ def groups(desk: Desk) -> Panel:
             "wall_seconds": row.wall_seconds,
             "gpu_seconds": row.gpu_seconds,
             "cost": row.cost,
+            "estimated": row.estimated,
             "part": ratio(row.cost, total),
             "rate": row.rate,
             "rate_median": row.rate_median,
@@ -122,7 +124,8 @@ def groups(desk: Desk) -> Panel:
         Column("wall_seconds", "Wall h", "hours"),
         Column("gpu_seconds", "GPU h", "hours"),
         Column(
-            "cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar", **{by: row["group"] or NONE})
+            *("cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar", **{by: row["group"] or NONE})),
+            estimated="estimated",
         ),
         Column("part", "Of all jobs", "percent"),
         Column("rate", "Per hour", "rate"),
@@ -144,7 +147,7 @@ def compare(desk: Desk) -> Panel:
             found[job] = page.rows[0]
     rows = [
         {"what": title} | {job: Column(name, title, kind).shown(record) for job, record in found.items()}
-        for name, (title, kind) in COLUMNS.items()
+        for name, (title, kind) in (COLUMNS | {"estimated": ("Of it estimated", "money")}).items()
     ]
     columns = [Column("what", ""), *(Column(job, job, "figure") for job in found)]
     empty = ("None of these jobs is in what is asked about", "Choose another time.")

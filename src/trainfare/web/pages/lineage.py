@@ -146,16 +146,17 @@ def of_line(desk: Desk, delivery: int, line: int) -> Sheet:
         if value is not None and name not in ("delivery", "line")
     ]
     crumbs = [("Where from?", desk.link("/dollar"))]
-    panels = [_payers(desk, found, basis, currency, place)]
     data = {"delivery": delivery, "line": line}
+    panels = [_payers(desk, found, basis, currency, place, f"/api/v1/lines/{delivery}/{line}")]
     return Sheet("Who pays this line?", panels, figures, crumbs, facts, checks, {"data": data})
 
 
-def _payers(desk: Desk, found: LinePayers, basis: str, currency: str, place: str) -> Panel:
+def _payers(desk: Desk, found: LinePayers, basis: str, currency: str, place: str, address: str) -> Panel:
     amount = found.line[basis]
-    rows = [row | {"cost": row[basis], "sum": _sum(amount, row)} for row in found.payers]
+    dearest = sorted(found.payers, key=lambda row: -abs(row[basis]))
+    rows = [row | {"cost": row[basis], "sum": _sum(amount, row)} for row in dearest[:SHOWN]]
     chart = river.sankey(
-        [((place, row["rule"], row["job"] or row["payer"]), row["cost"]) for row in rows], currency, 16
+        [((place, row["rule"], row["job"] or row["payer"]), row[basis]) for row in found.payers], currency, 16
     )
     columns = [
         Column("payer", "Payer", "key", lambda row: _to_job(desk, row)),
@@ -167,7 +168,10 @@ def _payers(desk: Desk, found: LinePayers, basis: str, currency: str, place: str
         Column("cost", f"Part {currency}", "money"),
     ]
     foot = {"payer": "all", "cost": found.parts[basis]}
-    return Panel("payers", "Everyone who pays a part", columns, rows, 12, "", chart, "", foot, keep=True)
+    title, more = _title("Everyone who pays a part", found.payers), None
+    if len(found.payers) > SHOWN:
+        more = (f"All {len(found.payers):,} as CSV", f"{address}?month={desk.book.month}&format=csv")
+    return Panel("payers", title, columns, rows, 12, "", chart, "", foot, keep=True, more=more)
 
 
 def _to_job(desk: Desk, row: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 from trainfare.report import used
 from trainfare.report.render import exact, money
 from trainfare.web.pages.desk import Desk
-from trainfare.web.pages.panel import Column, Panel, ratio, shown
+from trainfare.web.pages.panel import Column, Panel, Record, ratio, shown
 
 MACHINES = 24
 CHECKED = 200
@@ -26,6 +26,11 @@ def _narrowed(desk: Desk) -> str:
     """Which filters say nothing about measurements."""
     unknown = used.unknown_filters(desk.question)
     return f" Filters by {', '.join(unknown)} do not narrow it." if unknown else ""
+
+
+def in_pool(row: Record) -> str:
+    """A machine's name for a chart, after its pool's if it has one."""
+    return f"{row['pool']} · {row['machine']}" if row["pool"] else str(row["machine"])
 
 
 def requests(desk: Desk) -> Panel:
@@ -69,9 +74,10 @@ def routes(desk: Desk) -> Panel:
         Column("cost", f"Cost {desk.currency}", "money"),
         Column("per_gigabyte", "Per GB", "rate"),
     ]
+    costs = [row["cost"] is not None for row in rows]
     foot = {
         "bytes": sum((row["bytes"] for row in rows), Decimal(0)),
-        "cost": sum((row["cost"] or Decimal(0) for row in rows), Decimal(0)),
+        "cost": sum((row["cost"] for row in rows if row["cost"] is not None), Decimal(0)) if any(costs) else None,
     }
     about = (
         f"What jobs sent from region to region, and the network cost that is theirs by these bytes.{_narrowed(desk)}"
@@ -88,7 +94,7 @@ def placed(desk: Desk) -> Panel:
     found = desk.ask(used.placed, desk.question, MACHINES)
     machines = list(dict.fromkeys(row["machine"] for row in found))
     rows: list[dict[str, Any]] = [row | {"busy": ratio(row["busy_seconds"], row["held_seconds"])} for row in found]
-    pools = {row["machine"]: f"{row['pool'] or '-'} · {row['machine']}" for row in found}
+    pools = {row["machine"]: in_pool(row) for row in found}
     chart = {
         "kind": "placed",
         "rows": [pools[machine] for machine in machines],

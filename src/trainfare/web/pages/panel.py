@@ -1,6 +1,6 @@
 """A panel: a table that answers one question, and a chart of it where a picture says it sooner."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -10,7 +10,7 @@ from trainfare.report.records import plain
 from trainfare.report.render import NONE, NOT_TOLD, exact, hours, money
 
 Record = Mapping[str, Any]
-NUMBERS = frozenset({"money", "rate", "hours", "count", "percent", "seconds", "change", "used", "bytes"})
+NUMBERS = frozenset({"money", "rate", "hours", "count", "percent", "seconds", "change", "used", "bytes", "digits"})
 
 PARTS = ("percent", "used")
 
@@ -79,7 +79,7 @@ class Panel:
 
     @property
     def told(self) -> list[dict[str, Any]]:
-        """The rows as programs read them: beside money what of it is estimated, where anything can be."""
+        """The rows as programs read them: hours under the name of hours, and beside money what of it is estimated."""
         return [{name: value for column in self.columns for name, value in _told(column, row)} for row in self.rows]
 
 
@@ -118,6 +118,21 @@ class Sheet:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+def apart(parts: Iterable[tuple[str, str | None, str, str]], rows: Sequence[Record]) -> list[dict[str, Any]]:
+    """Series of a chart over rows, each a name, a tone, the name of the money in a row and that of what of it is estimated: what bills say
+    stands solid, and what is estimated hatched on top of it, where there is any.
+    """
+    found: list[dict[str, Any]] = []
+    for name, tone, money_, estimated in parts:
+        expected = [row.get(estimated) or Decimal(0) for row in rows]
+        billed = [(row.get(money_) or Decimal(0)) - part for row, part in zip(rows, expected, strict=True)]
+        found.append({"name": name, "values": [exact(one) for one in billed], "tone": tone})
+        if any(expected):
+            told = [exact(one) for one in expected]
+            found.append({"name": f"{name}, estimated", "values": told, "tone": tone, "hatched": True})
+    return found
+
+
 def shown(kind: str, value: Any) -> str:
     """A value for eyes; what cannot be computed is a dash."""
     if value is None:
@@ -132,6 +147,8 @@ def shown(kind: str, value: Any) -> str:
         return _length(int(value))
     if kind == "count":
         return f"{int(value):,}"
+    if kind == "digits":
+        return f"{value.normalize():f}"
     if kind == "bytes":
         return _size(Decimal(value))
     if kind in PARTS:
@@ -148,8 +165,10 @@ def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
 
 def _told(column: Column, row: Record) -> Iterator[tuple[str, Any]]:
     value = row.get(column.name)
-    if column.kind in ("hours", "seconds") and value is not None:
-        yield column.name, hours(value) if column.kind == "hours" else int(value)
+    if column.kind == "hours":
+        yield f"{column.name.removesuffix('_seconds')}_hours", hours(value)
+    elif column.kind == "seconds":
+        yield column.name, None if value is None else int(value)
     else:
         yield column.name, f"{value:.6f}" if column.kind in PARTS and value is not None else plain(value)
     if column.estimated:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.report.render import exact
+from trainfare.tables import ESTIMATED
 
 REST = "everything else"
 TONES = {"__idle__": "idle", "__unallocated__": "unallocated", "__outside__": "outside"}
@@ -37,6 +38,7 @@ def sankey(flows: Iterable[tuple[Sequence[str], Decimal]], unit: str, most: int 
                 "depth": step,
                 "value": exact(amount),
                 "tone": TONES.get(place),
+                "hatched": step == 0 and place == ESTIMATED,
                 "series": colours[place] % 7,
             }
             for (step, place), amount in nodes.items()

@@ -6,14 +6,16 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.period import Month
-from trainfare.report import outlook, trend
+from trainfare.report import converted, outlook, trend
+from trainfare.report.converted import Converted
 from trainfare.report.forecast import BAND, MEANINGS
 from trainfare.report.outlook import EVERYTHING, Outlook
 from trainfare.report.render import exact, money
-from trainfare.report.slice import KINDS
+from trainfare.report.slice import KINDS, Slice
+from trainfare.store import Book
 from trainfare.web.ahead import ahead
 from trainfare.web.pages.desk import Desk
-from trainfare.web.pages.panel import Column, Figure, Panel, Record, ratio, shown
+from trainfare.web.pages.panel import Column, Figure, Panel, Record, apart, ratio, shown
 
 NAMES = {"jobs": "Jobs", "idle": "Idle", "unallocated": "Unallocated", "outside": "Outside training"}
 TONES = {"idle": "idle", "unallocated": "unallocated", "outside": "outside"}
@@ -34,7 +36,9 @@ def by_month(desk: Desk) -> Panel:
     for row in rows:
         row |= _told(expected.get(Month.parse(row["month"])))
     rows += [
-        {"month": str(one.month), "state": "to come"} | _told(one) for one in expected.values() if one.so_far is None
+        {"month": str(one.month), "state": "to come"} | _told(one)
+        for one in expected.values()
+        if one.so_far is None and one.forecast.amount
     ]
     months = [Month.parse(row["month"]) for row in rows]
     chart = {
@@ -42,7 +46,7 @@ def by_month(desk: Desk) -> Panel:
         "unit": desk.currency,
         "stacked": True,
         "labels": [f"{month.start:%b %Y}" for month in months],
-        "series": [*_series(sums), *_expected(rows)],
+        "series": [*kinds_apart(rows[: len(books)]), *_expected(rows)],
         "sums": [exact(row.get("total")) for row in rows],
         "links": [desk.link("/", from_=str(book.month), to=str(book.month)) for book in books],
         "bands": {
@@ -112,16 +116,9 @@ def _money(desk: Desk) -> list[Column]:
     return [*kinds, Column("total", f"Total {desk.currency}", "money", estimated="estimated")]
 
 
-def _series(sums: Sequence[Sums]) -> list[dict[str, Any]]:
-    """One series per kind of payer; what is estimated of it stands on top of it, hatched."""
-    found = []
-    for kind in KINDS:
-        for is_estimated in (False, True):
-            values = [exact(one.get((kind, is_estimated), Decimal(0))) for one in sums]
-            if not is_estimated or any((kind, True) in one for one in sums):
-                name = f"{NAMES[kind]}, estimated" if is_estimated else NAMES[kind]
-                found.append({"name": name, "values": values, "tone": TONES.get(kind, "jobs"), "hatched": is_estimated})
-    return found
+def kinds_apart(rows: Sequence[Record]) -> list[dict[str, Any]]:
+    """Series of what each kind of payer pays, billed and estimated."""
+    return apart([(NAMES[kind], TONES.get(kind, "jobs"), kind, f"{kind}_estimated") for kind in KINDS], rows)
 
 
 def by_day(desk: Desk) -> Panel:
@@ -136,7 +133,7 @@ def by_day(desk: Desk) -> Panel:
         "labels": [f"{day:%-d %b}" for day in days],
         "long": [f"{day:%A, %-d %B %Y}" for day in days],
         "days": [day.isoformat() for day in days],
-        "series": _series(sums),
+        "series": kinds_apart(rows),
         "sums": [exact(row["total"]) for row in rows],
     }
     columns = [
@@ -145,7 +142,15 @@ def by_day(desk: Desk) -> Panel:
     ]
     foot = _added(_sums(found))
     about = "Drag over days to look at just those. Click a name to see it alone."
-    return Panel("by-day", "Spend by day", columns, rows, 7, about, chart, foot=foot)
+    note = "; ".join(converted.told(rates(desk, desk.books)))
+    return Panel("by-day", "Spend by day", columns, rows, 7, about, chart, foot=foot, note=note[:1].upper() + note[1:])
+
+
+def rates(desk: Desk, books: Sequence[Book]) -> list[Converted]:
+    """Every rate by which these books were converted; a bill has no teams, so filters do not narrow it."""
+    question = desk.question
+    whole = Slice(question.currency, question.scope).money
+    return desk.ask(converted.conversions, whole, question.basis, books=books)
 
 
 def forecast(desk: Desk) -> Panel:

@@ -77,7 +77,7 @@ export function heat(told, colours, room) {
 export function placed(told, colours, room) {
   return {
     grid: { top: 8, left: 4, right: 16, bottom: 44, containLabel: true },
-    xAxis: { type: "time", min: told.from, max: told.to, axisLabel: { color: colours.muted, hideOverlap: true, formatter: (value) => moment(value).slice(0, 5) }, splitLine: { show: true, lineStyle: { color: colours.line } }, axisLine: { show: false } },
+    xAxis: { type: "time", min: told.from, max: told.to, axisLabel: { color: colours.muted, hideOverlap: true, formatter: (value) => moment(value).slice(0, 5) }, splitLine: { show: true, lineStyle: { color: colours.line } }, axisLine: { show: false }, splitNumber: room.width < 460 ? 3 : 8 },
     yAxis: { type: "category", inverse: true, data: told.rows, axisLabel: { color: colours.text, interval: 0, fontSize: 11, formatter: (name) => clip(name, room.width < 460 ? 12 : 34) }, axisTick: { show: false }, axisLine: { show: false } },
     visualMap: { ...shade(colours), min: 0, max: 100, dimension: 3 },
     tooltip: { formatter: ({ data }) => `${data.name}\n${told.rows[data.value[0]]}\n${moment(data.value[1])} to ${moment(data.value[2])} UTC, ${duration(data.value[2] - data.value[1])}\nGPUs busy: ${data.value[3]} %` },

@@ -221,7 +221,7 @@ PANELS: dict[str, Callable[[Desk], Panel]] = {
     "statements": statements,
     "tie-out": tie_out,
     "payers": payers,
-    "conversions": conversions,
     "bill-changes": bill_changes,
+    "conversions": conversions,
     "differences": differences,
 }

@@ -13,9 +13,11 @@ from trainfare.period import Month
 from trainfare.report import window
 from trainfare.report.cost import Question
 from trainfare.report.opened import Opened
+from trainfare.report.outlook import Outlook
 from trainfare.report.window import Window
 from trainfare.store import Book
 from trainfare.store.records import Closing
+from trainfare.web.ahead import ahead
 from trainfare.web.books import Shelf
 from trainfare.web.pages import asked
 from trainfare.web.pages.asked import Asked
@@ -104,6 +106,11 @@ class Desk:
     @property
     def question_before(self) -> Question:
         return replace(self.question, days=self.window.before().days)
+
+    @cached_property
+    def ahead(self) -> list[Outlook]:
+        """The newest month and the next, whatever the window."""
+        return ahead(self.shelf, self.viewer, self.shelved, self.question)
 
     def of_job(self, job: str) -> Question:
         """The question about one job alone: other filters say nothing about it."""

@@ -13,7 +13,6 @@ from trainfare.report.outlook import EVERYTHING, Outlook
 from trainfare.report.render import exact, money
 from trainfare.report.slice import KINDS, Slice
 from trainfare.store import Book
-from trainfare.web.ahead import ahead
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.panel import Column, Figure, Panel, Record, apart, ratio, shown
 
@@ -32,7 +31,7 @@ def by_month(desk: Desk) -> Panel:
         {"month": str(book.month), "state": "closed" if desk.closing(book) else "open"} | _added(found)
         for book, found in zip(books, sums, strict=True)
     ]
-    expected = {one.month: one for one in _ahead(desk) if one.of == EVERYTHING}
+    expected = {one.month: one for one in desk.ahead if one.of == EVERYTHING}
     for row in rows:
         row |= _told(expected.get(Month.parse(row["month"])))
     rows += [
@@ -64,10 +63,6 @@ def by_month(desk: Desk) -> Panel:
         Column("high", "At most", "money"),
     ]
     return Panel("by-month", "Spend by month, and forecast", columns, rows, 5, chart=chart)
-
-
-def _ahead(desk: Desk) -> list[Outlook]:
-    return ahead(desk.shelf, desk.viewer, desk.shelved, desk.question)
 
 
 def _told(one: Outlook | None) -> dict[str, Any]:
@@ -155,7 +150,7 @@ def rates(desk: Desk, books: Sequence[Book]) -> list[Converted]:
 
 def forecast(desk: Desk) -> Panel:
     """The newest month and the next, of everything and of everybody who has a budget."""
-    found = _ahead(desk)
+    found = desk.ahead
     rows = [one.record() | {"of": _name(one.of)} for one in found]
     for row in rows:
         row["how"] = row["method"] or row["reason"]
@@ -201,7 +196,7 @@ def budget(desk: Desk, spent: Decimal) -> list[Figure]:
     amount = told.get(EVERYTHING)
     if amount is None or len(desk.books) != 1 or not desk.window.is_months:
         return []
-    newest = next(one for one in _ahead(desk) if one.of == EVERYTHING)
+    newest = next(one for one in desk.ahead if one.of == EVERYTHING)
     beside = f"of {money(amount)} {desk.currency}"
     if newest.month == desk.book.month and newest.forecast.amount is not None:
         beside += f", {shown('percent', newest.of_budget(newest.end))} expected"

@@ -8,7 +8,7 @@ ASSETS := $(PAGES)/static/version.txt
 
 SEEDS ?= 30
 
-.PHONY: demo test lint bench reference scorecard setup assets services clean
+.PHONY: demo test lint bench engines plans reference scorecard setup assets services clean
 
 demo: $(VENV)/.ready assets
 	$(BIN)/trainfare demo --folder demo --months 3 --serve
@@ -23,6 +23,15 @@ lint: $(VENV)/.ready-dev
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python bench/attribution.py
+
+# DuckDB and Spark side by side. Smaller: make engines MILLIONS="1 10"
+MILLIONS ?= 1 10 100
+engines: $(VENV)/.ready-bench $(VENV)/.ready-dev services
+	$(BIN)/python bench/engines.py --millions $(MILLIONS)
+
+# How Spark runs the heavy steps.
+plans: $(VENV)/.ready-dev services
+	$(BIN)/python docs/print_plans.py
 
 reference: $(VENV)/.ready
 	$(BIN)/python docs/print_reference.py

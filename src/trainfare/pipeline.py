@@ -296,6 +296,7 @@ def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Se
     and estimate its hours without a bill; returns whether there are charges of the month.
     """
     read.rates.require(month)
+    facts.keyed(engine, read.kinds)
     estimated = _is_estimated(engine, config, month)
     told = {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD}
     if estimated:
@@ -305,6 +306,7 @@ def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Se
         estimating.run(engine, read.kinds, month, read.as_of)
     else:
         estimating.none(engine)
+    facts.keyed(engine, read.kinds, month)
     return bool(engine.row(f"SELECT count(*) FROM charge_kinds WHERE month = DATE '{month}-01'")[0])
 
 

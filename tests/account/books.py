@@ -151,14 +151,14 @@ class Bookkeeper:
         self.builder.close()
         self.reader.close()
 
-    def book(self, case: Case) -> Account:
+    def book(self, case: Case, only_cost: bool = False) -> Account:
         """Write the case's files and make its books, as `trainfare report BILL --jobs JOBS` does."""
-        return self.account(self.write(case))
+        return self.account(self.write(case), only_cost)
 
-    def account(self, folder: Path) -> Account:
-        """The books of a folder with settings in it."""
+    def account(self, folder: Path, only_cost: bool = False) -> Account:
+        """The books of a folder with settings in it; `only_cost` leaves out what a report of cost does not read."""
         books: list[BookFiles] = pipeline.books_of_files(
-            load(folder / "trainfare.toml"), folder / "books", self.builder
+            load(folder / "trainfare.toml"), folder / "books", self.builder, only_cost=only_cost
         )
         opened = open_books(self.reader, books)
         return Account(opened, self.reader.records("SELECT * FROM shares"))

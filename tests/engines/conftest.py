@@ -18,8 +18,9 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.ui.retainedExecutions": "5000",
 }
-"""For tables of a few rows: neither compiling nor planning them anew pays."""
+"""For tables of a few rows: neither compiling nor planning them anew pays. All plans are kept, to be looked at."""
 
 
 @pytest.fixture(scope="session")

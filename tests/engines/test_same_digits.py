@@ -20,11 +20,13 @@ from hypothesis import strategies as st
 from trainfare import pipeline
 from trainfare.attribute import lineage
 from trainfare.config import FILE_NAME, load
+from trainfare.normalise import facts
 from trainfare.period import Month
 from trainfare.simulate.cluster import parse, play
 from trainfare.sources.bills import focus
 from trainfare.tables import BASES
 
+from .plans import IN_PYTHON, WITHOUT_A_KEY, has, ran
 from .twin import Twin
 
 RULES = """
@@ -96,7 +98,7 @@ def keeper(twin: Twin, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boo
 @given(fleet=fleets())
 def test_machines_are_shared_alike_and_as_the_oracle_says(keeper: Bookkeeper, fleet: Fleet):
     assume(len(fleet.charges) >= 6 and len(fleet.placements) >= 8)
-    account = keeper.book(fleet.case())
+    account = keeper.book(fleet.case(), only_cost=True)
     expected = settle(as_the_bill_finds_them(fleet), fleet.placements, fleet.charges)
     assert nonzero(attributed(account)) == nonzero(expected)
 
@@ -127,7 +129,7 @@ def test_every_way_of_sharing_gives_the_same_tables(keeper: Bookkeeper, twin: Tw
     (folder / "usage.csv").write_text(USAGE, encoding="utf-8")
     with (folder / "trainfare.toml").open("a", encoding="utf-8") as written:
         written.write("[[source]]\npath = 'usage.csv'\n")
-    pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", twin)
+    pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", twin, only_cost=True)
     lineage.open_job(twin, "a")
     lineage.open_everything(twin)
     twin.view("previous_estimates", "SELECT * FROM kept_estimates")
@@ -135,17 +137,42 @@ def test_every_way_of_sharing_gives_the_same_tables(keeper: Bookkeeper, twin: Tw
     twin.step("trainfare.metrics", "estimate_errors", "estimate_errors", {"through": str(2**31)})
 
 
+ONE_LARGE_ACCOUNT = """
+  SELECT TIMESTAMPTZ '2026-10-01 00:00:00+00' + to_hours(n % 720) AS ChargePeriodStart,
+    TIMESTAMPTZ '2026-10-01 01:00:00+00' + to_hours(n % 720) AS ChargePeriodEnd,
+    TIMESTAMPTZ '2026-10-01 00:00:00+00' AS BillingPeriodStart, TIMESTAMPTZ '2026-11-01 00:00:00+00' AS BillingPeriodEnd,
+    'Usage' AS ChargeCategory, 'the-large-one' AS SubAccountId, 'USD' AS BillingCurrency,
+    CASE WHEN n < 720 THEN 'Compute' ELSE 'Storage' END AS ServiceCategory, CASE WHEN n < 720 THEN 'crowded' END AS ResourceId,
+    CAST(n * 0.01 AS DECIMAL(38,12)) AS BilledCost, CAST(n * 0.01 AS DECIMAL(38,12)) AS EffectiveCost
+  FROM (SELECT unnest(range(6000)) AS n)
+"""
+ONE_CROWDED_MACHINE = """
+  SELECT 'short-' || n AS job_id, 1 AS attempt, 'crowded' AS machine_id, TIMESTAMP '2026-10-01 00:00:00' + to_seconds(n * 870) AS started,
+    TIMESTAMP '2026-10-01 00:14:07' + to_seconds(n * 870) AS ended, CAST(1 AS DECIMAL(18,6)) AS gpus, 'completed' AS state
+  FROM (SELECT unnest(range(3000)) AS n)
+"""
+
+
 def test_a_month_with_every_fault_is_the_same_account_with_the_same_findings(twin: Twin, tmp_path: Path):
     """A cluster's month with ledgers, measurements and checkpoints, converted, in which all goes wrong that
-    `trainfare check` looks for."""
+    `trainfare check` looks for. One account has most of the lines, and one machine most of the jobs."""
     month = Month(2026, 10)
     folder = tmp_path / "month"
     play(folder, seed=1, machines=8, faults=parse(FAULTS, month), month=month)
     (folder / "rates.csv").write_text(RATES, encoding="utf-8")
+    for name, rows in (("large", ONE_LARGE_ACCOUNT), ("crowded", ONE_CROWDED_MACHINE)):
+        twin.duckdb.write_parquet(rows, folder / f"{name}.parquet")
+    sources = "".join(f"[[source]]\npath = '{name}'\n" for name in ("rates.csv", "large.parquet", "crowded.parquet"))
     with (folder / FILE_NAME).open("a", encoding="utf-8") as written:
-        written.write("[[source]]\npath = 'rates.csv'\n[convert]\nto = 'EUR'\ndays = 31\n")
+        written.write(f"{sources}[convert]\nto = 'EUR'\ndays = 31\n")
     pipeline.books_of_files(load(folder / FILE_NAME), tmp_path / "books", twin)
     assert {code for (code,) in twin.rows("SELECT DISTINCT code FROM failures")} >= set(FAULTS)
+    assert (
+        twin.row(
+            "SELECT count(*) FROM direct_parts WHERE channel IN (SELECT channel FROM channels WHERE machine IS NOT NULL)"
+        )[0]
+        > 3000
+    )
 
 
 TYPED = """
@@ -170,6 +197,25 @@ def test_a_typed_bill_is_read_where_it_is(twin: Twin, tmp_path: Path, type_: str
     assert "tags" not in plan.lower()
 
 
+def test_the_bills_of_other_months_are_not_opened(twin: Twin, tmp_path: Path):
+    """Both engines see which file has no charges of the month, and leave it out of the plan."""
+    bills = [tmp_path / f"{number}.parquet" for number in (1, 2)]
+    for number, bill in enumerate(bills):
+        twin.duckdb.write_parquet(TYPED.format(type="DECIMAL(38,12)").replace("-10-", f"-{10 + number}-"), bill)
+    selects = [focus.charges(twin.duckdb, bill, number, "cloud", "USD") for number, bill in enumerate(bills, 1)]
+    kinds = facts.charges(twin, selects, ())
+    opened = []
+    for month in (None, Month(2026, 10)):
+        facts.keyed(twin, kinds, month)
+        assert twin.row("SELECT count(*) FROM keyed_charges") == (1000 if month is None else 500,)
+        plans = (
+            twin.spark.plan("SELECT sum(effective) FROM keyed_charges"),
+            str(twin.duckdb.rows("EXPLAIN SELECT sum(effective) FROM keyed_charges")),
+        )
+        opened.append([plan.upper().count("SCAN PARQUET") + plan.upper().count("READ_PARQUET") for plan in plans])
+    assert opened == [[2, 2], [1, 1]]
+
+
 def test_no_step_was_left_out(twin: Twin):
     """Counts what the tests above have run, so that a new step cannot go without being compared."""
     packages = ("trainfare.normalise", "trainfare.attribute", "trainfare.metrics")
@@ -184,3 +230,21 @@ def test_no_step_was_left_out(twin: Twin):
     # Shares are a view, compared when it is written. Rates are looked up by the reader. The last only answers `trainfare rules test`.
     not_stepped = {"trainfare.attribute/shares", "trainfare.normalise/found_rates", "trainfare.metrics/taken_by_rules"}
     assert known - twin.steps == not_stepped
+
+
+EVERY_WITH_EVERY = {
+    "allocations": "the channels that are shared by spend, a few; asked of published books, which DuckDB reads",
+    "failure_evidence": "the end of the job log: one row",
+    "holds": "what is shared among all: one target",
+    "slot_days": "the targets of a weighing, and days of charges that are for several: a row is wanted for each",
+    "spend_rates": "four windows of time",
+}
+"""Tables for which every row of one side is met with every row of the other, and why one side is small."""
+
+
+def test_no_step_meets_every_row_with_every_other(twin: Twin):
+    """Looks at all that the tests above have run on Spark, as it was run; nothing is handed to Python, either."""
+    twin.spark.table("met", "SELECT a.kind FROM charge_kinds a JOIN charge_kinds b ON a.lines < b.lines")
+    plans = [*ran(twin.spark.session)]
+    assert {name for name, plan in plans if name and has(plan, *WITHOUT_A_KEY)} == {"met", *EVERY_WITH_EVERY}
+    assert not [name for name, plan in plans if has(plan, *IN_PYTHON)]

@@ -47,7 +47,8 @@ def keep(engine: Engine, month: Month, path: Place) -> None:
 
 
 def _share(engine: Engine) -> None:
-    """Make `direct_parts`: give every pot whole to its heaviest piece, and let that hand on the others' parts.
+    """Make `direct_parts`, what each piece has per channel and category: every pot goes whole to its heaviest piece, which hands on the
+    others' parts.
 
     Pots of one scope and period differ only in category, so they share a row with a column for each basis and category.
     """
@@ -56,38 +57,42 @@ def _share(engine: Engine) -> None:
     sums = [f"sum(t.{basis}) FILTER (t.category = {n}) AS {basis}_{n}" for n in numbers for basis in BASES]
     listed = ", ".join(columns)
     engine.step(PACKAGE, "pots", "pots", {"sums": ", ".join(sums), "columns": listed})
-    part, width = _division(engine, columns)
-    handing = {
-        "units": ", ".join(f"CAST(in_units({name}) AS {width}) AS {name}" for name in columns),
-        "parts": ", ".join(f"as_money(sum({part}(p.{name}, w.weight, p.whole))) AS {name}" for name in columns),
+    part, units, width = _division(engine, columns)
+    in_units = ", ".join(f"{units}({name}) AS {name}" for name in columns)
+    engine.table("pot_units", f"SELECT channel, target, period, piece, whole, {in_units} FROM pots")
+    engine.drop("pots")
+    parts = ", ".join(f"CAST(sum({part}(p.{name}, w.weight, p.whole)) AS {width}) AS {name}" for name in columns)
+    engine.step(PACKAGE, "handed_on", "handed_on", {"parts": parts})
+    settling = {
+        "columns": listed,
+        "summed": ", ".join(f"CAST(sum({name}) AS {width}) AS {name}" for name in columns),
+        "handed": ", ".join(f"-{name}" for name in columns),
     }
-    engine.step(PACKAGE, "handed_on", "handed_on", handing)
-    amounts = ", ".join(f"coalesce({basis}_{{0}}, 0) AS {basis}" for basis in BASES)
+    engine.step(PACKAGE, "settled", "settled", settling)
+    engine.drop("pot_units", "handed_on")
+    amounts = ", ".join(f"as_money(coalesce({basis}_{{0}}, 0)) AS {basis}" for basis in BASES)
     by_category = (
         f"SELECT channel, piece, CAST({n} AS INTEGER) AS category, {amounts.format(n)} "
         f"FROM settled WHERE effective_{n} IS NOT NULL"
         for n in numbers
     )
-    settling = {
-        "columns": listed,
-        "summed": ", ".join(f"sum({name}) AS {name}" for name in columns),
-        "handed": ", ".join(f"-{name}" for name in columns),
-        "by_category": " UNION ALL ".join(by_category),
-    }
-    engine.step(PACKAGE, "direct_parts", "direct_parts", settling)
-    engine.drop("pots", "handed_on")
+    engine.table("direct_parts", " UNION ALL ".join(by_category))
+    engine.drop("settled")
 
 
-def _division(engine: Engine, columns: list[str]) -> tuple[str, str]:
-    """How a part of a pot is computed, and in what width: the narrower, the faster, and the digits are the same."""
-    largest = ", ".join(f"max(abs({name}))" for name in columns)
-    (pot,) = engine.row(f"SELECT greatest({largest}) FROM pots WHERE whole IS NOT NULL")
-    (whole,) = engine.row("SELECT max(whole) FROM slots")
-    if (pot or 0) * (whole or 0) < SMALL_POT:
-        return "tiny_whole_part", "BIGINT"
-    if (pot or 0) < SMALL_POT and (whole or 0) < SMALL_WEIGHT:
-        return "small_whole_part", "BIGINT"
-    return "whole_part", "HUGEINT"
+def _division(engine: Engine, columns: list[str]) -> tuple[str, str, str]:
+    """How a part of a pot is computed, how its money becomes units, and in what width: the narrower, the faster, and the digits are the
+    same. A piece may have its channel's pots, be given as much, and give as much away.
+    """
+    largest = f"greatest({', '.join(f'abs({name})' for name in columns)})"
+    per_channel = f"SELECT max({largest}) AS pot, sum({largest}) AS pots FROM pots GROUP BY channel"
+    pot, pots = (found or 0 for found in engine.row(f"SELECT max(pot), max(pots) FROM ({per_channel})"))
+    whole = engine.row("SELECT max(whole) FROM slots")[0] or 0
+    if 3 * pots < SMALL_POT and pot * whole < SMALL_POT:
+        return "tiny_whole_part", "in_small_units", "BIGINT"
+    if 3 * pots < SMALL_POT and whole < SMALL_WEIGHT:
+        return "small_whole_part", "in_small_units", "BIGINT"
+    return "whole_part", "in_units", "HUGEINT"
 
 
 def require_balance(engine: Engine, month: Month) -> None:

@@ -9,6 +9,7 @@ Every function whose spelling differs between engines is a macro here, named for
 - `tiny_whole_part(units, weight, total)`: the same where units times weight is below 2^63.
 - `in_units(money)`: DECIMAL(38,12) as whole 10^-12 units. Casting a wide decimal to an integer is slow in
   DuckDB, so a guess through DOUBLE is taken where multiplying back proves it right.
+- `in_small_units(money)`: the same as a BIGINT, for money below 9,000,000.
 - `as_money(units)`: the way back.
 - `epoch_second(time)`: whole seconds since 1970.
 - `per_hour(money, micros)`: money per hour, to 10^-6, rounded half away from zero; micros are millionths of a second
@@ -43,6 +44,7 @@ CREATE MACRO in_units(money) AS CASE
   WHEN TRY_CAST(CAST(money AS DOUBLE) * 1e12 AS BIGINT) * 0.000000000001::DECIMAL(12,12) = money
   THEN CAST(TRY_CAST(CAST(money AS DOUBLE) * 1e12 AS BIGINT) AS HUGEINT)
   ELSE CAST(replace(CAST(money AS VARCHAR), '.', '') AS HUGEINT) END;
+CREATE MACRO in_small_units(money) AS CAST(in_units(money) AS BIGINT);
 CREATE MACRO as_money(units) AS CAST(units * 0.000000000001::DECIMAL(12,12) AS DECIMAL(38,12));
 CREATE MACRO whole_part_of_size(size, weight, total) AS CASE
   WHEN weight = total THEN size

@@ -211,6 +211,9 @@ def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bo
         session = builder.getOrCreate()
         for name, value in {**(settings if is_remote else {}), **EXACT}.items():
             session.conf.set(name, value)
+        if is_ours and not is_remote:
+            # It warns of every table that is numbered in one order, which is meant, and drowns what the command says.
+            session.sparkContext.setLogLevel("ERROR")
     except (PySparkException, OSError) as error:
         if "JAVA_GATEWAY_EXITED" in str(error) or isinstance(error, FileNotFoundError):
             do = "Install Java 17 or later, or set JAVA_HOME."

@@ -5,11 +5,11 @@ struct_pack, arg_min). What it cannot know is ours:
 
 - **Named functions** of `engine/duckdb.py` have the same names here, and the same digits.
 - **Wide integers.** Spark has none: HUGEINT is DECIMAL(38,0). Its `div` of decimals wraps around silently beyond 64 bits, and
-  its `/` keeps 29 digits before the point and rounds, so `quotient` takes the remainder off first. A quotient with more digits is
-  refused: that is a pot of more than 10^17 of any currency.
+  its `/` keeps 28 digits before the point and rounds, so `quotient` takes the remainder off first, and divides what is longer in two
+  halves.
 - **Floats and rounding.** `/` is of floats in DuckDB, and of decimals in Spark if it can be. A cast to a whole number rounds in
   DuckDB and cuts off in Spark.
-- **Sums** of BIGINT are BIGINT in Spark, so parts of pots are wide before they are added up.
+- **Sums** of BIGINT are BIGINT in Spark, and refused beyond: what may be more is wide before it is added up.
 - **Small letters.** Spark writes a sigma at the end of a word as another letter, and the dotted capital I as two.
 - **Hashes.** Spark's leave out nulls, so that (null, 'a') and ('a', null) are the same; each value is told with whether it is
   there. The last value is the salt and goes first, so that it changes which rows meet.
@@ -29,6 +29,9 @@ import sqlglot
 from sqlglot import exp
 
 WIDE = "DECIMAL(38, 0)"
+SHORT = f"CAST({10**28} AS {WIDE})"
+HALF = f"CAST({10**19} AS DECIMAL(20, 0))"
+"""Below the one a quotient has digits enough; above, its upper and lower half are divided one after the other."""
 
 NAMED: dict[str, tuple[tuple[str, ...], str]] = {
     "in_units": (
@@ -36,14 +39,21 @@ NAMED: dict[str, tuple[tuple[str, ...], str]] = {
         f"CASE WHEN money < 10000000000000 AND money > -10000000000000 THEN CAST(money * 1000000000000 AS {WIDE}) "
         f"ELSE CAST(replace(CAST(CAST(money AS DECIMAL(38, 12)) AS STRING), '.', '') AS {WIDE}) END",
     ),
+    "in_small_units": (("money",), "CAST(money * 1000000000000 AS BIGINT)"),
     "as_money": (
         ("units",),
         f"CAST(CAST(units AS {WIDE}) * CAST(0.000000000001 AS DECIMAL(12, 12)) AS DECIMAL(38, 12))",
     ),
-    "quotient": (("units", "total"), f"CAST((units - units % total) / total AS {WIDE})"),
+    "short_quotient": (("units", "total"), f"CAST((units - units % total) / total AS {WIDE})"),
+    "quotient": (
+        ("units", "total"),
+        f"CASE WHEN units < {SHORT} AND units > -{SHORT} THEN short_quotient(units, total) "
+        f"ELSE CAST(short_quotient(short_quotient(units, {HALF}), total) * {HALF} + short_quotient("
+        f"CAST(short_quotient(units, {HALF}) % total * {HALF} + units % {HALF} AS {WIDE}), total) AS {WIDE}) END",
+    ),
     "whole_part_of_wide": (
         ("units", "weight", "total"),
-        f"quotient(units, total) * weight + quotient(CAST(units % total * weight AS {WIDE}), total)",
+        f"quotient(units, total) * weight + short_quotient(CAST(units % total * weight AS {WIDE}), total)",
     ),
     "whole_part": (
         ("units", "weight", "total"),
@@ -51,9 +61,9 @@ NAMED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "small_whole_part": (
         ("units", "weight", "total"),
-        f"CAST(units DIV total * weight + units % total * weight DIV total AS {WIDE})",
+        "units DIV total * weight + units % total * weight DIV total",
     ),
-    "tiny_whole_part": (("units", "weight", "total"), f"CAST(units * weight DIV total AS {WIDE})"),
+    "tiny_whole_part": (("units", "weight", "total"), "units * weight DIV total"),
     "epoch_second": (("moment",), "unix_seconds(CAST(moment AS TIMESTAMP_LTZ))"),
     "epoch_us": (("moment",), "unix_micros(CAST(moment AS TIMESTAMP_LTZ))"),
     "heaviness": (

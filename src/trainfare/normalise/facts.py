@@ -84,7 +84,7 @@ def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> Ki
         given = {"dimensions": ", ".join(dimensions), "salt": str(salt), "charges": "charges"}
         engine.step(PACKAGE, "charge_kinds", "charge_kinds", given)
         if _are_apart(engine):
-            engine.view("keyed_charges", kinds.hashed())
+            keyed(engine, kinds)
             _type_by_description(engine)
             return kinds
     raise _not_apart()
@@ -104,8 +104,22 @@ def add_charges(engine: Engine, kinds: Kinds, added: str) -> Kinds:
         raise _not_apart()
     together = replace(kinds, selects=(*kinds.selects, added))
     engine.taken("charges", *_some(CHARGES, together.selects))
-    engine.view("keyed_charges", together.hashed())
+    keyed(engine, together)
     return together
+
+
+def keyed(engine: Engine, kinds: Kinds, month: Month | None = None) -> None:
+    """Make `keyed_charges`, a view on the lines with their kinds: of all deliveries, or of a month only those that have charges of it.
+
+    Each delivery says its number as a constant, so that the files of others are not opened.
+    """
+    view = kinds.hashed()
+    if month:
+        first, last = engine.row(
+            f"SELECT min(first_delivery), max(last_delivery) FROM charge_kinds WHERE month = DATE '{month}-01'"
+        )
+        view += f" WHERE delivery BETWEEN {first or 0} AND {last or 0}"
+    engine.view("keyed_charges", view)
 
 
 def _are_apart(engine: Engine) -> bool:

@@ -15,6 +15,6 @@ SELECT r.* EXCLUDE (resource_id),
   CASE WHEN f.resource IS NULL THEN lower(r.resource_id) ELSE f.resource END AS resource,
   CASE WHEN f.resource IS NULL THEN r.resource_id ELSE b.resource_id END AS resource_id
 FROM machine_rows r
-LEFT JOIN found f ON f.name = lower(r.machine_id) AND lower(r.resource_id) = lower(r.machine_id)
-  AND lower(r.resource_id) NOT IN (SELECT resource FROM resources)
+LEFT JOIN resources k ON k.resource = lower(r.resource_id)
+LEFT JOIN found f ON f.name = lower(r.machine_id) AND lower(r.resource_id) = lower(r.machine_id) AND k.resource IS NULL
 LEFT JOIN resources b ON b.resource = f.resource

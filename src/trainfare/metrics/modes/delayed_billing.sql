@@ -8,7 +8,10 @@ late AS (
   GROUP BY k.account HAVING max(epoch_second(k.last_end)) <= (SELECT ends - 86400 FROM log)
 ),
 held AS (
-  SELECT machine_id, resource_id, max(ends) AS ends FROM book_placements GROUP BY machine_id, resource_id
+  SELECT resource_id, max(ends) AS ends FROM book_placements WHERE resource_id IS NOT NULL GROUP BY resource_id
+),
+held_by_name AS (
+  SELECT lower(machine_id) AS name, max(ends) AS ends FROM book_placements WHERE resource_id IS NULL GROUP BY lower(machine_id)
 ),
 billed AS (
   SELECT k.machine, k.currency, min(epoch_second(k.first_start)) AS first_second, max(epoch_second(k.last_end)) AS last_second, sum(k.effective) AS effective
@@ -17,9 +20,10 @@ billed AS (
 alive AS (
   SELECT m.machine_id, coalesce(m.pool, '') AS pool, m.gpu_model, m.account, l.billed_to, b.currency, b.effective,
     CASE WHEN b.machine IS NULL THEN 0 ELSE least(b.last_second, m.existed_to) - greatest(b.first_second, m.existed_from) END AS billed_seconds,
-    least(CASE WHEN m.listed THEN m.existed_to ELSE coalesce(h.ends, 0) END, g.ends) - greatest(l.billed_to, m.existed_from) AS unbilled_seconds
+    least(CASE WHEN m.listed THEN m.existed_to ELSE greatest(coalesce(h.ends, 0), coalesce(n.ends, 0)) END, g.ends) - greatest(l.billed_to, m.existed_from) AS unbilled_seconds
   FROM machines m JOIN late l ON l.account = m.account CROSS JOIN log g
-  LEFT JOIN held h ON h.resource_id = m.resource_id OR (h.resource_id IS NULL AND lower(h.machine_id) = lower(m.machine_id))
+  LEFT JOIN held h ON h.resource_id = m.resource_id
+  LEFT JOIN held_by_name n ON n.name = lower(m.machine_id)
   LEFT JOIN billed b ON b.machine = m.machine
 ),
 rates AS (

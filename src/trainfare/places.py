@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from gzip import BadGzipFile
@@ -68,9 +68,15 @@ class Remote:
 
     @contextmanager
     def open(self, mode: str = "rb") -> Iterator[IO[bytes]]:
-        """The content. What is written is there when the block ends, whole."""
-        with told(self), file_system().open(self.address, mode) as opened:
-            yield opened
+        """The content. What is written is there when the block ends, whole; if it ends in an error, nothing is."""
+        with told(self), closing(file_system().open(self.address, mode)) as opened:
+            try:
+                yield opened
+            except BaseException:
+                if "w" in mode:
+                    opened.discard()
+                    opened.closed = True  # closing would otherwise put what was written so far
+                raise
 
     def below(self) -> list["Remote"]:
         """Every object below this folder, by name."""
@@ -227,7 +233,7 @@ def fault(where: str, kinds: list[str], reason: str) -> TrainfareError | None:
     if any(name in _KEYS for name in kinds):
         do = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
         return UnreachableError(where, "there are no keys for the object store", do)
-    if any(name in _SILENT or name.endswith("ConnectionError") for name in kinds):
+    if any(name in _SILENT or name.endswith(("ConnectionError", "TimeoutError")) for name in kinds):
         at = os.environ.get(ENDPOINT, "AWS")
         return UnreachableError(
             where, f"the object store does not answer at {at}", f"Check the network and {ENDPOINT}."

@@ -222,6 +222,19 @@ def test_a_build_that_was_given_up_can_publish_nothing(standing: Workspace, stor
     assert standing.book(OCTOBER).version == 1
 
 
+def test_what_is_not_written_to_its_end_is_not_there(root: Remote) -> None:
+    for size in (10, 60 * 2**20):  # the second is put in parts
+        with pytest.raises(ZeroDivisionError):
+            write_half(root / "half", size)
+        assert not (root / "half").exists()
+
+
+def write_half(place: Remote, size: int) -> None:
+    with place.open("wb") as written:
+        written.write(b"x" * size)
+        _ = 1 / 0
+
+
 def test_another_catalogs_objects_are_refused(standing: Workspace, store: ObjectStore, workspace: Workspace) -> None:
     workspace.write("trainfare.toml", company.settings(lake=f'"{STANDING}"'))
     ran = workspace.run("build")

@@ -235,4 +235,4 @@ def _of_object_store(text: str, sql: str) -> TrainfareError | None:
     """A fault of the object store: the engine gives it as Python's own text, with the kind of the fault before the reason."""
     raised = re.search(r"^(?:\w+\.)*(\w+): (.*)$", text.partition("Traceback")[2].partition("\n")[2], re.MULTILINE)
     named = re.search(rf"'({SCHEME}[^']*)'", sql)
-    return fault(named[1] if named else SCHEME, [raised[1]], raised[2]) if raised else None
+    return fault(named[1], [raised[1], OSError.__name__], raised[2]) if raised and named else None

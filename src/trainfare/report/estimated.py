@@ -19,6 +19,12 @@ def part(basis: str, rows: str = "s") -> str:
     return f"coalesce(sum({rows}.{basis}) FILTER ({rows}.origin = 'estimate'), 0)"
 
 
+def is_any(opened: Opened) -> bool:
+    """Whether anything in the books is estimated."""
+    money = "digest_costs" if opened.by_digest else "bill_totals"
+    return bool(opened.engine.rows(f"SELECT 1 FROM {money} WHERE origin = 'estimate' LIMIT 1"))
+
+
 @dataclass(frozen=True)
 class Accuracy:
     """What was estimated and what the bill then said, added up over the last days that were billed."""

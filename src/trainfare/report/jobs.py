@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import quoted, step_text
-from trainfare.report import cost, keys
+from trainfare.report import cost, estimated, keys
 from trainfare.report.cost import PACKAGE, Question
 from trainfare.report.opened import Opened
 from trainfare.report.slice import among
@@ -67,13 +67,18 @@ def _from_shares(opened: Opened, question: Question, listing: Listing, part: str
             "labels": ", ".join(f"max({name}) AS {name}" for name in LABELS),
             "label_names": ", ".join(f"l.{name}" for name in LABELS),
             "placements": question.slice.placements,
-            "shares": question.slice.shares,
-            "basis": question.basis,
+            "expected": _expected(opened, question),
             "where": f"(lower(c.k0) LIKE {named} OR lower(l.owner) LIKE {named})" if listing.named else "true",
             "order": f"{listing.sort} {'DESC' if listing.descending else 'ASC'} NULLS LAST, job",
             "part": part,
         },
     )
+
+
+def _expected(opened: Opened, question: Question) -> str:
+    """A SELECT of what of each job's cost is estimated. Shares are many, so they are read only where any is."""
+    found = f"SELECT s.job_id, sum(s.{question.basis}) AS estimated FROM {question.slice.shares} s "
+    return f"{found}WHERE {'s.origin' if estimated.is_any(opened) else 'NULL'} = 'estimate' GROUP BY s.job_id"
 
 
 def _without_sums(record: dict[str, Any]) -> dict[str, Any]:

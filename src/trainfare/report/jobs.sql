@@ -1,4 +1,4 @@
--- In: attempts, the cost report by job, the shares and placements asked about. Out: one page of jobs, sorted, with how many there are and what they cost together.
+-- In: attempts, the cost report by job, what of it is estimated, the placements asked about. Out: one page of jobs, sorted, with how many there are and what they cost together.
 WITH costed AS (
   {{cost}}
 ),
@@ -8,7 +8,7 @@ labelled AS (
   FROM attempts GROUP BY job_id
 ),
 expected AS (
-  SELECT s.job_id, sum(s.{{basis}}) AS estimated FROM {{shares}} s WHERE s.origin = 'estimate' GROUP BY s.job_id
+  {{expected}}
 ),
 placed AS (
   SELECT job_id, make_timestamp(min(starts) * 1000000) AS started, make_timestamp(max(ends) * 1000000) AS ended, count(DISTINCT machine_id) AS machines

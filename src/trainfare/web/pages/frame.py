@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from trainfare.report import reconcile, trend
+from trainfare.report import estimated, reconcile
 from trainfare.report.opened import Opened
 from trainfare.tables import BASES
 from trainfare.web.pages.asked import FILTERS
@@ -81,7 +81,7 @@ def surroundings(desk: Desk) -> dict[str, Any]:
         "viewer": desk.viewer,
         "ties": all(desk.ask(ties, books=[book]) for book in desk.books),
         "closed": [book for book in desk.books if desk.closing(book)],
-        "expected": desk.ask(trend.by_kind, desk.question)["estimated"],
+        "expected": desk.ask(estimated.is_any, books=desk.books),
         "through": max((book.complete_through for book in desk.books if book.complete_through), default=None),
         "ranges": [(name, asked.stay(desk.path, from_=start, to=end, page=None)) for start, end, name in RANGES],
         "months": [

@@ -82,6 +82,23 @@ def execute(socket: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
+def copy(socket: str, database: str, into: str) -> None:
+    """Make a database like another one, which may be in use."""
+    home = binaries()
+    assert home is not None
+    execute(socket, f"CREATE DATABASE {into}")
+    restore = [home / "psql", "-h", socket, "-U", "postgres", "-q", "-v", "ON_ERROR_STOP=1", into]
+    subprocess.run(restore, check=True, input=dump(socket, database), stdout=subprocess.DEVNULL)
+
+
+def dump(socket: str, database: str) -> bytes:
+    """Everything a database has, as statements."""
+    home = binaries()
+    assert home is not None
+    command = [home / "pg_dump", "-h", socket, "-U", "postgres", database]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
 def _identity() -> dict[str, Any]:
     return {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
 

@@ -1,23 +1,40 @@
-"""One server over the small company's two months, for every test that only asks."""
+"""One server over the small company's two months, for every test that only asks: with each kind of catalog."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from services import postgres_server
 from workspace.company import NOVEMBER, OCTOBER, measurements, settings
 from workspace.conftest import furnish
 from workspace.folder import Workspace
 
+from .copies import new_url
 from .server import Server, serving
 
 
 @pytest.fixture(scope="session")
-def company(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def postgres() -> Iterator[str]:
+    if reason := postgres_server.missing():
+        pytest.skip(reason)
+    with postgres_server.running() as socket:
+        yield socket
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def company(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """October and November with what was measured, built."""
+    beside = {}
+    if request.param == "postgresql":
+        socket = request.getfixturevalue("postgres")
+        url = new_url(socket)
+        postgres_server.execute(socket, f"CREATE DATABASE {urlsplit(url).path[1:]}")
+        beside["catalog"] = f'"{url}"'
     made = furnish(tmp_path_factory.mktemp("web") / "workspace")
     for month in (OCTOBER, NOVEMBER):
         made.write(f"measurements/{month}.csv", measurements(month))
-    made.write("trainfare.toml", settings() + '[[source]]\npath = "measurements/*.csv"\n')
+    made.write("trainfare.toml", settings(**beside) + '[[source]]\npath = "measurements/*.csv"\n')
     made.build()
     return made
 

@@ -1,7 +1,6 @@
 """Who is let in, and what they see. The table names every route: one that is not in it fails."""
 
 import json
-import shutil
 import subprocess
 import urllib.parse
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from workspace.folder import Workspace
 
 from trainfare.web.app import create_app
 
+from .copies import catalog_of, copy
 from .server import COMMAND, Answer, Server, serving
 
 PASSWORD = "correct horse battery"
@@ -78,7 +78,7 @@ def trainfare(workspace: Workspace, *arguments: str, given: str = "") -> str:
 
 @pytest.fixture(scope="module")
 def signed(company: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signed]:
-    made = Workspace(shutil.copytree(company.folder, tmp_path_factory.mktemp("signed") / "workspace"))
+    made = copy(company, tmp_path_factory.mktemp("signed") / "workspace")
     settings = made.folder / "trainfare.toml"
     settings.write_text(
         f'{settings.read_text(encoding="utf-8")}\n[serve]\nsign_in = "local"\n{BUDGET}', encoding="utf-8"
@@ -313,7 +313,7 @@ def test_no_secret_is_logged_or_kept(signed: Signed) -> None:
     told = (signed.workspace.folder / "server.log").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
     assert {"method", "path", "status", "ms", "viewer"} <= lines[-1].keys()
-    kept = (signed.workspace.folder / "catalog.sqlite").read_bytes()
+    kept = catalog_of(signed.workspace)
     for secret in (*signed.tokens.values(), PASSWORD):
         assert secret not in told
         assert secret.encode() not in kept
@@ -325,7 +325,7 @@ def test_another_sites_name_for_this_machine_is_refused(server: Server) -> None:
 
 
 def test_a_proxys_word_counts_only_for_users_and_from_proxies(company: Workspace, tmp_path: Path) -> None:
-    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    made = copy(company, tmp_path / "workspace")
     settings = made.folder / "trainfare.toml"
     text = settings.read_text(encoding="utf-8")
     settings.write_text(f'{text}\n[serve]\nsign_in = "proxy"\n', encoding="utf-8")

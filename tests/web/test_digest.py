@@ -1,6 +1,5 @@
 """A digest says what the book says, digit for digit, for whoever looks."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -18,6 +17,8 @@ from trainfare.report.jobs import Listing
 from trainfare.web.books import Shelf
 from trainfare.web.viewer import Viewer
 
+from .copies import copy
+
 QUESTIONS = [
     Question([]),
     Question(["team"], per="gpu"),
@@ -29,6 +30,10 @@ QUESTIONS = [
     Question(["team"], only=(("category", ("storage",)),)),
     Question(["team"], only=(("state", ("completed",)),)),
 ]
+
+
+pytestmark = pytest.mark.parametrize("company", ["sqlite"], indirect=True)
+"""A digest is made of a book's files, whatever the catalog is."""
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +153,7 @@ def test_a_job_opened_alone_is_the_same_job(shelf: Shelf, sees: tuple[str, ...] 
 
 
 def test_a_job_of_two_teams_is_not_answered_from_a_digest(company: Workspace, tmp_path: Path) -> None:
-    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    made = copy(company, tmp_path / "workspace")
     moved = made.folder / "jobs" / "2026-10.csv"
     lines = moved.read_text(encoding="utf-8").splitlines()
     first = next(line for line in lines if line.startswith("gpu-1-0-"))
@@ -170,7 +175,7 @@ def test_a_job_of_two_teams_is_not_answered_from_a_digest(company: Workspace, tm
 
 
 def test_a_new_version_is_seen_at_once_and_an_old_one_stays_readable(company: Workspace, tmp_path: Path) -> None:
-    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    made = copy(company, tmp_path / "workspace")
     viewer = Viewer("somebody", "viewer")
     with made.open() as store:
         shelf = Shelf(store, load(made.folder / "trainfare.toml"))

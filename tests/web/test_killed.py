@@ -3,7 +3,6 @@
 import http.client
 import json
 import random
-import shutil
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from workspace.company import OCTOBER
 from workspace.folder import Workspace
 
+from .copies import copy
 from .server import Server, serving
 
 ROUNDS = 3
@@ -27,7 +27,7 @@ def keep_asking(server: Server, told: list[dict[str, str]], stop: threading.Even
 
 
 def test_nothing_wrong_or_half_is_ever_answered(company: Workspace, tmp_path: Path) -> None:
-    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    made = copy(company, tmp_path / "workspace")
     bill = made.folder / "bills" / "2026-10.csv"
     first = made.total(OCTOBER)
     told: list[dict[str, str]] = []

@@ -5,7 +5,6 @@ import hashlib
 import hmac
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from services import identity_provider
 from services.identity_provider import CLIENT, SECRET, Claims, IdentityProvider, as_it_is
 from workspace.folder import Workspace
 
+from .copies import copy
 from .server import COMMAND, Answer, Server, free_port, serving
 
 ANA = {"email": "ana@example.com", "email_verified": True, "groups": ["all", "ml-nlp"], "teams": ["nlp"]}
@@ -52,7 +52,7 @@ class House:
 
 @pytest.fixture(scope="module")
 def house(company: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    made = Workspace(shutil.copytree(company.folder, tmp_path_factory.mktemp("oidc") / "workspace"))
+    made = copy(company, tmp_path_factory.mktemp("oidc") / "workspace")
     port = free_port()
     os.environ["TRAINFARE_OIDC_SECRET"] = SECRET
     try:
@@ -284,7 +284,7 @@ def test_no_secret_is_told_or_kept(house: House) -> None:
 
 
 def test_a_provider_that_is_not_there_is_told(company: Workspace, tmp_path: Path) -> None:
-    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    made = copy(company, tmp_path / "workspace")
     issuer = f"http://127.0.0.1:{free_port()}"
     file = made.folder / "trainfare.toml"
     made.write("trainfare.toml", file.read_text(encoding="utf-8") + settings(issuer, 8765))
@@ -294,7 +294,7 @@ def test_a_provider_that_is_not_there_is_told(company: Workspace, tmp_path: Path
 
 
 def test_without_the_extra_or_a_provider_the_service_does_not_start(company: Workspace, tmp_path: Path) -> None:
-    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    made = copy(company, tmp_path / "workspace")
     before = (made.folder / "trainfare.toml").read_text(encoding="utf-8")
     made.write("trainfare.toml", before + '\n[serve]\nsign_in = "oidc"\n')
     ran = made.run("serve")

@@ -10,6 +10,7 @@ import pypdf
 import pytest
 from workspace.folder import Workspace
 
+from .copies import copy
 from .server import Server
 
 
@@ -61,9 +62,8 @@ def test_the_page_gives_the_same_files(server: Server, folder: Path) -> None:
 
 
 def test_a_closed_month_says_so_and_by_whom(company: Workspace, tmp_path: Path) -> None:
-    import shutil
 
-    made = Workspace(shutil.copytree(company.folder, tmp_path / "workspace"))
+    made = copy(company, tmp_path / "workspace")
     assert made.run("close", "2026-10").code == 0
     assert made.run("statement", "nlp", "--month", "2026-10", "--by", "team", "--folder", tmp_path).code == 0
     assert "closed on " in (tmp_path / "2026-10-v1-team-nlp.html").read_text(encoding="utf-8")

@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import time
 import urllib.parse
@@ -14,11 +13,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from services import postgres_server
 from workspace.company import OCTOBER, lines, restated
-from workspace.conftest import furnish
 from workspace.folder import Workspace
 
+from .copies import copy
 from .server import Server, serving
 from .test_access import PASSWORD, trainfare
 
@@ -26,26 +24,12 @@ WORKERS = 3
 ANSWER_SECONDS = 60
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared(
-    request: pytest.FixtureRequest, company: Workspace, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Workspace]:
+@pytest.fixture(scope="module")
+def shared(company: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """October and November, built, where people sign in; on each database."""
-    folder = tmp_path_factory.mktemp(request.param) / "workspace"
-    if request.param == "sqlite":
-        yield _with_people(Workspace(shutil.copytree(company.folder, folder)), "")
-        return
-    if reason := postgres_server.missing():
-        pytest.skip(reason)
-    with postgres_server.running() as socket:
-        made = furnish(folder)
-        yield _with_people(made, f'catalog = "postgresql://postgres@/postgres?host={socket}"\n')
-
-
-def _with_people(made: Workspace, catalog: str) -> Workspace:
-    before = (made.folder / "trainfare.toml").read_text(encoding="utf-8")
-    made.write("trainfare.toml", f'{catalog}{before}\n[serve]\nsign_in = "local"\n')
-    made.build()
+    made = copy(company, tmp_path_factory.mktemp("shared") / "workspace")
+    settings = (made.folder / "trainfare.toml").read_text(encoding="utf-8")
+    made.write("trainfare.toml", f'{settings}\n[serve]\nsign_in = "local"\n')
     trainfare(made, "user", "add", "fin", "--role", "finance", given=PASSWORD + "\n")
     return made
 

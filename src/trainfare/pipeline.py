@@ -119,7 +119,7 @@ def books_of_files(
             through = _write_book(engine, config, month, read.kept_as_of, files, None, progress)
             books.append(BookFiles(month, 0, files, through))
     # They are opened next in the same engine, under the same names.
-    engine.drop(*book.TABLES, "attempts", "machines")
+    engine.drop(*book.OPENED, "attempts", "machines")
     return books
 
 
@@ -129,7 +129,7 @@ def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], 
     config, as_of = recalled(settings), adjustments.book_as_of(engine, store, book_)
     rows = store.catalog.deliveries(book_.deliveries)
     delivered = [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
-    engine.drop("attempts", "machines", *book.TABLES)  # a book that is open here has the same names
+    engine.drop("attempts", "machines", *book.OPENED)  # a book that is open here has the same names
     late = adjustments.of_book(engine, config, store, delivered, book_, as_of)
     taken_back = tuple(dict.fromkeys(file for one in late for file in one.taken_back))
     rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))

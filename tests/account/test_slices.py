@@ -62,12 +62,9 @@ def test_days_cut_money_and_hours_without_losing_any(opened: Opened):
 
 def test_payers_add_up_to_the_total(opened: Opened):
     found = trend.by_kind(opened, Question([]))
-    assert found["total"] == sum(found[name] for name in ("jobs", "idle", "unallocated", "outside"))
-    alone = {
-        name: trend.by_kind(opened, Question([], only=(("payer", (name,)),)))["total"]
-        for name in found
-        if name != "total"
-    }
+    kinds = ("jobs", "idle", "unallocated", "outside")
+    assert found["total"] == sum(found[name] for name in kinds)
+    alone = {name: trend.by_kind(opened, Question([], only=(("payer", (name,)),)))["total"] for name in kinds}
     assert alone == {name: found[name] for name in alone}
     by_day = trend.by_day(opened, Question([]), "payer")
     assert sum((row["cost"] for row in by_day), ZERO) == found["total"]

@@ -32,7 +32,7 @@ QUESTIONS = [
 ]
 
 
-pytestmark = pytest.mark.parametrize("company", ["sqlite"], indirect=True)
+on_files = pytest.mark.parametrize("company", ["sqlite"], indirect=True)
 """A digest is made of a book's files, whatever the catalog is."""
 
 
@@ -45,6 +45,7 @@ def shelf(company: Workspace) -> Iterator[Shelf]:
     store.catalog.dispose()
 
 
+@on_files
 @pytest.mark.parametrize("sees", [None, ("team:nlp",), ("team:nobody",)])
 @pytest.mark.parametrize("months", [1, 2])
 def test_a_digest_says_what_the_book_says(shelf: Shelf, sees: tuple[str, ...] | None, months: int) -> None:
@@ -75,6 +76,7 @@ def test_a_digest_says_what_the_book_says(shelf: Shelf, sees: tuple[str, ...] | 
         assert taken.taken(opened, "list", "USD") == taken.taken(from_shares, "list", "USD")
 
 
+@on_files
 @pytest.mark.parametrize("days", [None, (date(2026, 10, 3), date(2026, 10, 9))])
 def test_what_was_measured_is_told(shelf: Shelf, days: tuple[date, date] | None) -> None:
     """Seven tenths of the GPUs were busy, three requests a second, a megabyte a second from one team, a checkpoint an hour."""
@@ -134,6 +136,7 @@ def test_what_is_estimated_is_told_beside_what_is_billed(estimating: Shelf, sees
             assert sum(row["estimated"] or 0 for row in find(opened, alone)) == late["estimated"]
 
 
+@on_files
 @pytest.mark.parametrize("sees", [None, ("team:nlp",), ("team:nobody",)])
 def test_a_job_opened_alone_is_the_same_job(shelf: Shelf, sees: tuple[str, ...] | None) -> None:
     viewer, books = Viewer("somebody", "team", sees), shelf.current()
@@ -152,6 +155,7 @@ def test_a_job_opened_alone_is_the_same_job(shelf: Shelf, sees: tuple[str, ...] 
             assert cost.rows(alone, question, ["category"]) == cost.rows(whole, question, ["category"])
 
 
+@on_files
 def test_a_job_of_two_teams_is_not_answered_from_a_digest(company: Workspace, tmp_path: Path) -> None:
     made = copy(company, tmp_path / "workspace")
     moved = made.folder / "jobs" / "2026-10.csv"
@@ -174,6 +178,7 @@ def test_a_job_of_two_teams_is_not_answered_from_a_digest(company: Workspace, tm
         shelf.close()
 
 
+@on_files
 def test_a_new_version_is_seen_at_once_and_an_old_one_stays_readable(company: Workspace, tmp_path: Path) -> None:
     made = copy(company, tmp_path / "workspace")
     viewer = Viewer("somebody", "viewer")

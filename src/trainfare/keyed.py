@@ -5,6 +5,8 @@ A month has millions of shares and only thousands of machines, rules and account
 
 FIRST_SPECIAL = 2147000000
 """Payers from here on are not attempts."""
+NUMBERED = {"work": "work_parts", "egress": "egress_parts", "book_usage": "used"}
+"""Tables that books keep with numbers under a name of their own; older books have the table itself, with names."""
 
 
 def shares(kept: str, ways: str, payers: str, attempts: str, machines: str) -> str:

@@ -9,10 +9,11 @@ import msgspec
 from trainfare import pipeline
 from trainfare.config import load
 from trainfare.engine.duckdb import DuckDB, parquet, quoted
+from trainfare.keyed import NUMBERED
 from trainfare.report import cost, digest
 from trainfare.report.check import Life, check
 from trainfare.report.difference import causes, difference
-from trainfare.report.opened import LATER, NUMBERED, open_books, select_of
+from trainfare.report.opened import LATER, open_books, select_of
 from trainfare.sections import Check
 from trainfare.store import BookFiles
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 STARTUP_SECONDS = 60
 # Nothing here outlives the tests, so nothing needs to reach the disk.
@@ -82,21 +84,44 @@ def execute(socket: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
-def copy(socket: str, database: str, into: str) -> None:
-    """Make a database like another one, which may be in use."""
-    home = binaries()
-    assert home is not None
-    execute(socket, f"CREATE DATABASE {into}")
-    restore = [home / "psql", "-h", socket, "-U", "postgres", "-q", "-v", "ON_ERROR_STOP=1", into]
-    subprocess.run(restore, check=True, input=dump(socket, database), stdout=subprocess.DEVNULL)
+def new_database(socket: str) -> str:
+    """Make an empty database; gives its address."""
+    name = f"test_{uuid4().hex}"
+    execute(socket, f"CREATE DATABASE {name}")
+    return f"postgresql://postgres@/{name}?host={socket}"
 
 
-def dump(socket: str, database: str) -> bytes:
+def drop(url: str) -> None:
+    socket, name = _parts(url)
+    execute(socket, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def copied(url: str) -> str:
+    """Make a database like that of this address, which may be in use; gives its address."""
+    socket, _ = _parts(url)
+    made = new_database(socket)
+    quiet = ("-q", "-v", "ON_ERROR_STOP=1")
+    subprocess.run(_command("psql", made, *quiet), check=True, input=dump(url), stdout=subprocess.DEVNULL)
+    return made
+
+
+def dump(url: str) -> bytes:
     """Everything a database has, as statements."""
+    return subprocess.run(_command("pg_dump", url), check=True, capture_output=True).stdout
+
+
+def _command(name: str, url: str, *options: str) -> list[str | Path]:
     home = binaries()
     assert home is not None
-    command = [home / "pg_dump", "-h", socket, "-U", "postgres", database]
-    return subprocess.run(command, check=True, capture_output=True).stdout
+    socket, database = _parts(url)
+    return [home / name, "-h", socket, "-U", "postgres", *options, database]
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """The folder of the server's socket, and the database."""
+    told = urlsplit(url)
+    (socket,) = parse_qs(told.query)["host"]
+    return socket, told.path[1:]
 
 
 def _identity() -> dict[str, Any]:

@@ -2,31 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from services import postgres_server
 
 from trainfare.store import Store
 from trainfare.store.catalog import Catalog
 
 from . import building
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    if reason := postgres_server.missing():
-        pytest.skip(reason)
-    with postgres_server.running() as socket:
-        yield socket
-
-
-@pytest.fixture
-def postgres_url(postgres: str) -> Iterator[str]:
-    name = f"test_{uuid4().hex}"
-    postgres_server.execute(postgres, f"CREATE DATABASE {name}")
-    yield f"postgresql://postgres@/{name}?host={postgres}"
-    postgres_server.execute(postgres, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from services import postgres_server
@@ -10,16 +9,7 @@ from workspace.company import NOVEMBER, OCTOBER, measurements, settings
 from workspace.conftest import furnish
 from workspace.folder import Workspace
 
-from .copies import new_url
 from .server import Server, serving
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    if reason := postgres_server.missing():
-        pytest.skip(reason)
-    with postgres_server.running() as socket:
-        yield socket
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
@@ -27,10 +17,7 @@ def company(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """October and November with what was measured, built."""
     beside = {}
     if request.param == "postgresql":
-        socket = request.getfixturevalue("postgres")
-        url = new_url(socket)
-        postgres_server.execute(socket, f"CREATE DATABASE {urlsplit(url).path[1:]}")
-        beside["catalog"] = f'"{url}"'
+        beside["catalog"] = f'"{postgres_server.new_database(request.getfixturevalue("postgres"))}"'
     made = furnish(tmp_path_factory.mktemp("web") / "workspace")
     for month in (OCTOBER, NOVEMBER):
         made.write(f"measurements/{month}.csv", measurements(month))

@@ -4,10 +4,8 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from services import postgres_server
 
 from . import company
 from .company import NOVEMBER, OCTOBER
@@ -44,22 +42,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def built(template: Workspace, tmp_path: Path) -> Workspace:
     """October and November, each with version 1 of its book."""
     return Workspace(shutil.copytree(template.folder, tmp_path / "workspace"))
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    if reason := postgres_server.missing():
-        pytest.skip(reason)
-    with postgres_server.running() as socket:
-        yield socket
-
-
-@pytest.fixture
-def postgres_url(postgres: str) -> Iterator[str]:
-    name = f"test_{uuid4().hex}"
-    postgres_server.execute(postgres, f"CREATE DATABASE {name}")
-    yield f"postgresql://postgres@/{name}?host={postgres}"
-    postgres_server.execute(postgres, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ TABLES = {
     "settings": "settings",
 }
 """The files of a book, and what each is written from."""
-OPENED = (*TABLES, "work", "egress", "book_usage")
-"""The tables that an open book has: what it keeps with numbers has names there, and another name."""
+OPENED = (*TABLES, *keyed.NUMBERED)
+"""The names that an open book takes in an engine."""
 OF_COST = {
     name: TABLES[name]
     for name in (

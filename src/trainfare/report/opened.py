@@ -28,9 +28,6 @@ LATER: dict[str, tuple[Column, ...]] = {
 }
 """Columns that a book may have been built without, by table: a closed book stays as it is, and is read by whatever came after it."""
 
-NUMBERED = {"work": "work_parts", "egress": "egress_parts", "book_usage": "used"}
-"""Tables that books keep with numbers, under a name of their own: older books have the table itself, with names."""
-
 
 @dataclass(frozen=True)
 class Opened:
@@ -95,7 +92,7 @@ def select_of(book: BookFiles, name: str) -> str:
         return keyed.shares(kept[name], kept["ways"], kept["payers"], kept["book_attempts"], kept["book_machines"])
     if name == "book_placements":
         return keyed.placements(kept[name], kept["book_attempts"], kept["book_machines"])
-    if name not in kept and name in NUMBERED:
+    if name not in kept and name in keyed.NUMBERED:
         return _named(name, kept)
     if name == CONVERSIONS.name and name not in kept:  # a book from before anything was converted
         return _nothing(CONVERSIONS.columns)
@@ -104,7 +101,7 @@ def select_of(book: BookFiles, name: str) -> str:
 
 
 def _named(name: str, kept: Mapping[str, str]) -> str:
-    numbered = kept[NUMBERED[name]]
+    numbered = kept[keyed.NUMBERED[name]]
     if name == "work":
         return keyed.work(numbered, kept["book_attempts"])
     if name == "egress":
@@ -114,7 +111,7 @@ def _named(name: str, kept: Mapping[str, str]) -> str:
 
 def tables_of(books: Sequence[BookFiles]) -> list[str]:
     """The tables that can be read of all these books."""
-    named = {numbered: name for name, numbered in NUMBERED.items()}
+    named = {numbered: name for name, numbered in keyed.NUMBERED.items()}
     return sorted(
         set.intersection(*({CONVERSIONS.name, *(named.get(file, file) for file in book.files)} for book in books))
     )

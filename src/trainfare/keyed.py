@@ -3,10 +3,12 @@
 A month has millions of shares and only thousands of machines, rules and accounts: numbers take a fifth of the time to write.
 """
 
+from trainfare.tables import BASES
+
 FIRST_SPECIAL = 2147000000
 """Payers from here on are not attempts."""
-NUMBERED = {"work": "work_parts", "egress": "egress_parts", "book_usage": "used"}
-"""Tables that books keep with numbers under a name of their own; older books have the table itself, with names."""
+NUMBERED = {"work": "work_seconds", "egress": "egress_parts", "book_usage": "used"}
+"""Tables that books keep with numbers, under a name of their own, or by what they are made of; older books have the table, with names."""
 
 
 def shares(kept: str, ways: str, payers: str, attempts: str, machines: str) -> str:
@@ -33,13 +35,47 @@ JOIN {attempts} a ON a.attempt_key = h.attempt_key
 LEFT JOIN {machines} m ON m.machine = h.machine"""
 
 
-def work(kept: str, attempts: str) -> str:
+def lost_money(shares: str, seconds: str) -> str:
+    """A SELECT of the money of attempts that was lost or overhead, with numbers: every share cut by the seconds of its day.
+
+    What remains was kept, and takes what does not divide; where nothing was kept, the lost part takes it. Money of a day on which the
+    attempt did not run is cut as its whole time.
+    """
+    lost = ", ".join(
+        f"CASE WHEN lost + overhead < whole THEN {_cut(basis, 'lost')} ELSE {basis} - {_cut(basis, 'overhead')} END AS {basis}"
+        for basis in BASES
+    )
+    overhead = ", ".join(f"{_cut(basis, 'overhead')} AS {basis}" for basis in BASES)
+    said = ", ".join(f"coalesce(d.{name}, t.{name}) AS {name}" for name in ("whole", "lost", "overhead", "bounded"))
+    return f"""
+WITH together AS (
+  SELECT attempt_key, CAST(sum(whole) AS BIGINT) AS whole, CAST(sum(lost) AS BIGINT) AS lost,
+    CAST(sum(overhead) AS BIGINT) AS overhead, bool_or(bounded) AS bounded
+  FROM {seconds} GROUP BY attempt_key
+),
+weighed AS (
+  SELECT s.payer_key AS attempt_key, s.way, s.day, {", ".join(f"s.{basis}" for basis in BASES)}, {said}
+  FROM {shares} s
+  JOIN together t ON t.attempt_key = s.payer_key
+  LEFT JOIN {seconds} d ON d.attempt_key = s.payer_key AND d.day = s.day
+)
+SELECT attempt_key, way, day, 'lost' AS part, bounded, {lost} FROM weighed WHERE lost > 0
+UNION ALL
+SELECT attempt_key, way, day, 'overhead' AS part, bounded, {overhead} FROM weighed WHERE overhead > 0"""
+
+
+def _cut(basis: str, seconds: str) -> str:
+    return f"as_money(whole_part(in_units({basis}), {seconds}, whole))"
+
+
+def work(shares: str, seconds: str, ways: str, attempts: str) -> str:
     """A SELECT of the lost and overhead money as tables.WORK says."""
     return f"""
-SELECT a.job_id, a.attempt, DATE '1970-01-01' + w.day AS day, w.category, w.currency, w.part, w.how,
-  w.effective, w.billed, w.list, w.contracted
-FROM {kept} w
-JOIN {attempts} a ON a.attempt_key = w.attempt_key"""
+SELECT a.job_id, a.attempt, DATE '1970-01-01' + l.day AS day, w.category, w.currency, l.part,
+  CASE WHEN l.bounded THEN 'at most' ELSE 'measured' END AS how, l.effective, l.billed, l.list, l.contracted
+FROM ({lost_money(shares, seconds)}) l
+JOIN {ways} w ON w.way = l.way
+JOIN {attempts} a ON a.attempt_key = l.attempt_key"""
 
 
 def egress(kept: str, attempts: str) -> str:

@@ -139,7 +139,7 @@ def within(span: tuple[int, int], day: int) -> int:
 
 
 def cut_by_hand(spans: dict[str, list[tuple[int, int]]], day: int, money: Decimal) -> dict[str, Decimal]:
-    """The lost and the overhead part of a day's money, in whole units: what does not divide is kept, if anything was."""
+    """The lost and the overhead part of a share, in whole units: what does not divide is kept, if anything was."""
     seconds = {part: sum(within(span, day) for span in spans[part]) for part in spans}
     if not seconds["whole"]:
         seconds = {part: sum(end - start for start, end in spans[part]) for part in spans}
@@ -166,16 +166,14 @@ def test_kept_lost_and_overhead_are_the_spend_of_the_attempt_to_the_last_digit(k
     keys = "job_id, attempt, day, category, currency"
     for basis in BASES:
         found = {row[:-1]: row[-1] for row in engine.rows(f"SELECT {keys}, part, sum({basis}) FROM work GROUP BY ALL")}
-        expected = {}
-        for job, attempt, day, category, currency, money in engine.rows(
-            f"SELECT {keys}, sum({basis}) FROM shares GROUP BY ALL"
-        ):
+        expected: dict[tuple, Decimal] = {}
+        for *key, money in engine.rows(f"SELECT {keys}, {basis} FROM shares"):
+            job, attempt, day = key[:3]
             if (job, attempt) in spans:
                 cut = cut_by_hand(spans[job, attempt], (day - date(1970, 1, 1)).days, money)
                 assert abs(sum(cut.values())) <= abs(money)
-                expected |= {
-                    (job, attempt, day, category, currency, part): part_money for part, part_money in cut.items()
-                }
+                for part, part_money in cut.items():
+                    expected[*key, part] = expected.get((*key, part), Decimal(0)) + part_money
         assert found == expected
     SEEN.update(f"{part} {how}" for part, how in engine.rows("SELECT DISTINCT part, how FROM work"))
 

@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "config": frozenset({"errors", "sections", "setting_words", "tables"}),
     "engine": frozenset({"errors", "places"}),
     "scope": frozenset({"engine", "tables"}),
-    "keyed": frozenset(),
+    "keyed": frozenset({"tables"}),
     "store": frozenset({"errors", "period", "places"}),
     "sources": FOUNDATION | {"config"},
     "normalise": FOUNDATION,

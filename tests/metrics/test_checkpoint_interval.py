@@ -17,14 +17,18 @@ def advised(grid: list[tuple[float | None, float]]) -> list[dict]:
     """The advice for jobs that save their work every hour and have spent 1,000 USD."""
     engine = DuckDB()
     columns = (
-        "job INTEGER, job_id VARCHAR, checkpoints BIGINT, interruptions BIGINT, machines BIGINT, restart_seconds BIGINT, "
+        "job INTEGER, checkpoints BIGINT, interruptions BIGINT, machines BIGINT, restart_seconds BIGINT, "
         "writing_millis BIGINT, interval_millis BIGINT, uptime_millis BIGINT"
     )
     times = [(writing * 1000, HOUR * 1000, uptime and uptime * 1000) for uptime, writing in grid]
-    engine.values("checkpoint_habits", columns, [(n, f"{n}", 10, 5, 1, 60, *row) for n, row in enumerate(times)])
+    engine.values("checkpoint_habits", columns, [(n, 10, 5, 1, 60, *row) for n, row in enumerate(times)])
     engine.table("training_starts", "SELECT job AS attempt_key, job FROM checkpoint_habits")
-    spent = "SELECT job AS attempt_key, 'USD' AS currency, CAST(1000000000000000 AS HUGEINT) AS effective FROM checkpoint_habits"
-    engine.table("paid_days", spent)
+    engine.table("attempts", "SELECT job AS attempt_key, CAST(job AS VARCHAR) AS job_id FROM checkpoint_habits")
+    engine.table("ways", "SELECT 1 AS way, 'USD' AS currency")
+    engine.table(
+        "kept_shares",
+        "SELECT job AS payer_key, 1 AS way, CAST(1000 AS DECIMAL(38,12)) AS effective FROM checkpoint_habits",
+    )
     for step in ("best_intervals", "checkpointing"):
         engine.step(PACKAGE, step, step)
     return engine.records("SELECT * FROM checkpointing ORDER BY CAST(job_id AS INTEGER)")

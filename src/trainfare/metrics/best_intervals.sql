@@ -16,7 +16,7 @@ slowed AS (
     (exp(least((best_millis + writing_millis) / (1.0 * uptime_millis), 500)) - 1) / best_millis AS slow_best
   FROM best
 )
-SELECT job, job_id, checkpoints, interruptions, machines, restart_seconds,
+SELECT job, checkpoints, interruptions, machines, restart_seconds,
   CAST(round(writing_millis / 1000.0) AS BIGINT) AS writing_seconds, CAST(round(interval_millis / 1000.0) AS BIGINT) AS interval_seconds,
   CAST(round(uptime_millis / 1000.0) AS BIGINT) AS uptime_seconds, CAST(round(best_millis / 1000.0) AS BIGINT) AS best_seconds,
   CASE WHEN slow_now > 0 AND slow_best > 0 THEN CAST(greatest(round((slow_now - slow_best) / slow_now * 1000000), 0) AS BIGINT) END AS saved_millionths

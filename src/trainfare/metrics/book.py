@@ -22,7 +22,7 @@ TABLES = {
     "book_machines": "book_machines",
     "bill_totals": "bill_totals",
     "conversions": "conversions",
-    "work_parts": "work",
+    "work_seconds": "work_seconds",
     "book_work": "book_work",
     "checkpointing": "checkpointing",
     "used": "used",

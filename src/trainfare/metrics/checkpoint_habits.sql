@@ -17,7 +17,7 @@ pools AS (
   FROM tried r JOIN tries t ON t.attempt_key = r.attempt_key GROUP BY coalesce(r.pool, '')
 ),
 jobs AS (
-  SELECT s.job, min(s.job_id) AS job_id, min(coalesce(r.pool, '')) AS pool, CAST(max(r.machines) AS BIGINT) AS machines,
+  SELECT s.job, min(coalesce(r.pool, '')) AS pool, CAST(max(r.machines) AS BIGINT) AS machines,
     CAST(sum(CASE WHEN s.interrupted THEN 1 ELSE 0 END) AS BIGINT) AS interruptions,
     CAST(round(coalesce(avg(CASE WHEN NOT s.is_first THEN s.training_start - s.starts END), 0)) AS BIGINT) AS restart_seconds
   FROM training_starts s JOIN tried r ON r.attempt_key = s.attempt_key GROUP BY s.job
@@ -27,7 +27,7 @@ saved AS (
     CAST(sum(c.seconds_since) AS BIGINT) AS apart_seconds, count(c.seconds_since) AS gaps
   FROM checkpoints c JOIN tries t ON t.attempt_key = c.attempt_key GROUP BY t.job
 )
-SELECT j.job, j.job_id, s.checkpoints, j.interruptions, j.machines, j.restart_seconds, s.writing_seconds * 1000 // s.checkpoints AS writing_millis,
+SELECT j.job, s.checkpoints, j.interruptions, j.machines, j.restart_seconds, s.writing_seconds * 1000 // s.checkpoints AS writing_millis,
   CASE WHEN s.gaps > 0 THEN s.apart_seconds * 1000 // s.gaps END AS interval_millis,
   CASE WHEN p.interruptions > 0 THEN p.machine_seconds * 1000 // p.interruptions // j.machines END AS uptime_millis
 FROM jobs j

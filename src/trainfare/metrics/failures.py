@@ -218,7 +218,7 @@ def _find_committed_days(engine: Engine, given: dict[str, str]) -> None:
 
 def _find_stored_days(engine: Engine) -> None:
     """Make `stored_days`. Lines are read again only if requests were measured that they could be compared with."""
-    if engine.row("SELECT count(*) FROM measured WHERE measure = 'storage_requests'")[0]:
+    if engine.row("SELECT count(*) FROM usage_kinds WHERE measure = 'storage_requests'")[0]:
         engine.step(PACKAGE, "stored_days", "stored_days")
     else:
         columns = "account VARCHAR, service VARCHAR, currency VARCHAR, day DATE, effective BIGINT"

@@ -1,5 +1,6 @@
 """Lost work: which time of a job's attempts was kept, lost or overhead, what of its money that was, and how to lose less."""
 
+from trainfare import keyed
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import no_rows_of
 
@@ -9,9 +10,7 @@ STEPS = (
     "checkpoints",
     "training_starts",
     "work_spans",
-    "paid_days",
     "work_seconds",
-    "work",
     "book_work",
     "checkpoint_habits",
     "best_intervals",
@@ -20,10 +19,7 @@ STEPS = (
 
 
 def run(engine: Engine, complete_through: int) -> None:
-    """Make `work`, `book_work` and `checkpointing` of the month.
-
-    `work` has the lost and the overhead money of attempts: what remains of their shares was kept.
-    """
+    """Make `work_seconds`, `book_work` and `checkpointing` of the month, and the view `lost_money`."""
     given = {"complete_through": str(complete_through)}
     for step in STEPS:
         if step == "checkpoint_habits" and not engine.row("SELECT count(*) FROM checkpoints")[0]:
@@ -31,3 +27,4 @@ def run(engine: Engine, complete_through: int) -> None:
             engine.table(step, no_rows_of(PACKAGE, step, given))
         else:
             engine.step(PACKAGE, step, step, given)
+    engine.view("lost_money", keyed.lost_money("kept_shares", "work_seconds"))

@@ -1,10 +1,10 @@
--- In: tries, checkpoints, measured. Out: for each attempt of a job with checkpoints, when its training started, and its last checkpoint's end (null without one). The first span of steps tells the
+-- In: tries, checkpoints, measured, usage_kinds. Out: for each attempt of a job with checkpoints, when its training started, and its last checkpoint's end (null without one). The first span of steps tells the
 -- start; without steps it is reckoned back from the first checkpoint, by the job's own pace between checkpoints.
 WITH known AS (
-  SELECT * FROM tries WHERE job IN (SELECT t.job FROM tries t JOIN checkpoints c ON c.attempt_key = t.attempt_key)
+  SELECT attempt_key, job, attempt, starts, ends, is_first, interrupted FROM tries WHERE job IN (SELECT t.job FROM tries t JOIN checkpoints c ON c.attempt_key = t.attempt_key)
 ),
 steps AS (
-  SELECT attempt_key, min(starts) AS starts FROM measured WHERE measure = 'step' GROUP BY attempt_key
+  SELECT attempt_key, min(starts) AS starts FROM measured WHERE kind IN (SELECT kind FROM usage_kinds WHERE measure = 'step') GROUP BY attempt_key
 ),
 saved AS (
   SELECT attempt_key, min(starts) AS first_start, min(step) AS first_step, max(step) AS last_step, max(ends) AS last_end
@@ -20,7 +20,7 @@ resumed AS (
     coalesce(max(v.last_step) OVER (PARTITION BY k.job ORDER BY k.attempt ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS resumed_at
   FROM known k LEFT JOIN saved v ON v.attempt_key = k.attempt_key
 )
-SELECT r.attempt_key, r.job, r.job_id, r.attempt, r.starts, r.ends, r.is_first, r.interrupted, r.last_end,
+SELECT r.attempt_key, r.job, r.starts, r.ends, r.is_first, r.interrupted, r.last_end,
   least(greatest(coalesce(s.starts,
     r.first_start - CAST(p.seconds * CAST(greatest(r.first_step - r.resumed_at, 0) AS HUGEINT) // p.steps AS BIGINT),
     r.starts), r.starts), r.ends, coalesce(r.first_start, r.ends)) AS training_start

@@ -53,6 +53,7 @@ STEPS = (
     "attempts",
     "holdings",
     "placements",
+    "usage_kinds",
     "keyed_usage",
     "measured",
     "measured_unknown",

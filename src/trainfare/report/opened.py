@@ -103,7 +103,7 @@ def select_of(book: BookFiles, name: str) -> str:
 def _named(name: str, kept: Mapping[str, str]) -> str:
     numbered = kept[keyed.NUMBERED[name]]
     if name == "work":
-        return keyed.work(numbered, kept["book_attempts"])
+        return keyed.work(kept["shares"], numbered, kept["ways"], kept["book_attempts"])
     if name == "egress":
         return keyed.egress(numbered, kept["book_attempts"])
     return keyed.usage(numbered, kept["book_attempts"], kept["book_machines"])

@@ -154,6 +154,7 @@ def _take(
 
 def _archive_rows(engine: DuckDB, format_: object, path: Place, zone: str, target: Place, faults: Faults) -> int:
     before = len(faults.found)
+    engine.drop("taken")
     try:
         format_.read(engine, path, "taken", zone, faults)  # type: ignore[attr-defined]
     except BadInputError as error:
@@ -161,8 +162,7 @@ def _archive_rows(engine: DuckDB, format_: object, path: Place, zone: str, targe
     if len(faults.found) > before:
         return 0
     engine.write_parquet("SELECT * FROM taken", target)
-    lines: int = engine.row("SELECT count(*) FROM taken")[0]
-    engine.drop("taken")
+    lines: int = engine.row(f"SELECT count(*) FROM {parquet(target)}")[0]
     return lines
 
 

@@ -33,7 +33,7 @@ def read(
     check: Check,
     instead: Mapping[str, Callable[[Raw, str], str]] | None = None,
 ) -> None:
-    """Make table `into` with the columns of `table`; a bad row is a fault.
+    """Make view `into` with the columns of `table`; a bad row is a fault.
 
     `check` looks at the rows; `instead` gives SQL for columns that are not simply taken.
     """
@@ -50,7 +50,7 @@ def read(
     columns = {column.name: _taken(raw, column.name, column.type, zone) for column in table.columns}
     columns |= {name: sql(raw, zone) for name, sql in (instead or {}).items()}
     select = ", ".join(f"{columns[name]} AS {name}" for name in table.names)
-    engine.table(into, table.typed_select(f"(SELECT {select} FROM {raw.relation})"))
+    engine.view(into, table.typed_select(f"(SELECT {select} FROM {raw.relation})"))
 
 
 def check_one_of(raw: Raw, faults: Faults, name: str, words: Sequence[str], do: str) -> None:

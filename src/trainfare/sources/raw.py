@@ -170,8 +170,8 @@ class Raw:
             return
         self.check_present(faults, name, do)
         if held == "VARCHAR":
-            blank = f"{column} <> '' AND trim({column}) = ''"
-            nested = f"left({column}, 1) IN ('[', '{{') AND json_valid({column})"
+            blank = f"starts_with({column}, ' ') AND trim({column}) = ''"
+            nested = f"(starts_with({column}, '[') OR starts_with({column}, '{{')) AND json_valid({column})"
             self.check(faults, f"{blank} OR {nested}", f"{self.shown(name)} || ' is not a name'", do)
 
     def shown(self, name: str) -> str:

@@ -4,8 +4,8 @@ WITH tried AS (
 )
 SELECT 'team ' || coalesce(t.team, '(none)') || ', project ' || coalesce(t.project, '(none)') || ': '
     || count(DISTINCT CASE WHEN t.state = 'preempted' THEN t.job_id || '#' || t.attempt END) || ' attempts were interrupted'
-    || CASE WHEN bool_or(w.how = 'at most') THEN ', without known checkpoints for some: at most this' ELSE '' END AS evidence,
-  sum(w.effective) AS at_stake, w.currency
-FROM work w JOIN tried t ON t.attempt_key = w.attempt_key
-WHERE w.part = 'lost' AND w.category = 'compute' AND (t.state = 'preempted' OR t.before = 'preempted')
-GROUP BY t.team, t.project, w.currency
+    || CASE WHEN bool_or(w.bounded) THEN ', without known checkpoints for some: at most this' ELSE '' END AS evidence,
+  sum(w.effective) AS at_stake, y.currency
+FROM lost_money w JOIN ways y ON y.way = w.way JOIN tried t ON t.attempt_key = w.attempt_key
+WHERE w.part = 'lost' AND y.category = 'compute' AND (t.state = 'preempted' OR t.before = 'preempted')
+GROUP BY t.team, t.project, y.currency

@@ -6,7 +6,7 @@ WITH asked AS (
   JOIN (
     SELECT p.attempt_key, min(m.account) AS account FROM placements p JOIN machines m ON m.machine = p.machine GROUP BY p.attempt_key
   ) m ON m.attempt_key = u.attempt_key
-  WHERE u.measure = 'storage_requests' GROUP BY ALL HAVING sum(u.value) > 0
+  WHERE u.kind IN (SELECT kind FROM usage_kinds WHERE measure = 'storage_requests') GROUP BY ALL HAVING sum(u.value) > 0
 ),
 compared AS (
   SELECT s.*, a.requests, CAST(s.effective AS HUGEINT) * 1000000 // a.requests AS each

@@ -32,7 +32,7 @@ def recognise(head: Head) -> bool:
 
 
 def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
-    """Make table `into` with the columns of `tables.PLACEMENTS`; a bad row is a fault."""
+    """Make view `into` with the columns of `tables.PLACEMENTS`; a bad row is a fault."""
     before = len(faults.found)
     head = look(path)
     raw = open_raw(engine, head, "delivered", faults)
@@ -48,7 +48,7 @@ def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> N
     columns |= {name: raw.moment(name, zone) for name in ("started", "ended")}
     columns |= {name: raw.number(name, _type(name)) for name in ("attempt", *AMOUNTS)}
     select = ", ".join(f"{columns[name]} AS {name}" for name in PLACEMENTS.names)
-    engine.table(into, PLACEMENTS.typed_select(f"(SELECT {select} FROM {raw.relation})"))
+    engine.view(into, PLACEMENTS.typed_select(f"(SELECT {select} FROM {raw.relation})"))
 
 
 def _type(name: str) -> str:

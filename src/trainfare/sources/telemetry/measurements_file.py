@@ -36,7 +36,7 @@ def recognise(head: Head) -> bool:
 
 
 def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
-    """Make table `into` with the columns of `tables.USAGE`; a bad row is a fault."""
+    """Make view `into` with the columns of `tables.USAGE`; a bad row is a fault."""
     instead = {
         "measure": lambda raw, zone: f"lower({raw.text('measure')})",
         "ended": lambda raw, zone: f"coalesce({raw.moment('ended', zone)}, {raw.moment('started', zone)})",

@@ -49,6 +49,7 @@ BEHIND_SIGN_IN = {
     "everything-executive": "/",
     "everything-debug": "/debug",
     "everything-job": "/jobs/late-2",
+    "everything-dollar-job": "/dollar/job?job=late-2",
     "everything-books": "/books?from=2026-10&to=2026-10",
     "everything-close": "/close?month=2026-10",
 }
@@ -83,6 +84,10 @@ def test_estimates_budgets_rates_and_measurements_are_seen(browser: Browser, sig
         apart = page.locator(".figure .beside").first.inner_text().replace(",", "")
         billed, estimated = map(Decimal, re.findall(r"[\d.]+", apart))
         assert (billed, estimated) == (round(Decimal(whole) - Decimal(expected), 2), round(Decimal(expected), 2))
+        visitor.opens("/dollar/job?job=late-2")
+        for panel in ("pots", "lines"):
+            part = page.locator(f"#{panel} tfoot td.estimated").get_attribute("title")
+            assert Decimal(re.findall(r"[\d.]+", part or "")[-1]) == Decimal(expected), panel
         visitor.opens("/books?from=2026-10&to=2026-10")
         assert "1.1204" in page.locator("#conversions").inner_text()
         assert page.locator(".legend").count() == 0, "October is billed whole"

@@ -86,6 +86,9 @@ class Pseudo:
     cost: Decimal
     reasons: list[tuple[str, Decimal]] = field(default_factory=list)
     estimated: Decimal = Decimal(0)
+    """The part of the cost that no bill says yet."""
+    expected: dict[str, Decimal] = field(default_factory=dict)
+    """The same by reason."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,8 @@ def reasons(opened: Opened, question: Question, kind: str) -> Pseudo:
         f"WHERE s.payer_kind = '{kind}' GROUP BY s.reason ORDER BY abs(cost) DESC, s.reason"
     )
     told = [(str(reason), cost) for reason, cost, _ in found]
-    return Pseudo(sum((cost for _, cost in told), Decimal(0)), told, sum((part for _, _, part in found), Decimal(0)))
+    expected = {str(reason): part for reason, _, part in found}
+    return Pseudo(sum((cost for _, cost in told), Decimal(0)), told, sum(expected.values(), Decimal(0)), expected)
 
 
 def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.report.opened import select_of
 from trainfare.store.records import BookFiles
+from trainfare.tables import ESTIMATED
 
 
 def difference(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> list[dict[str, Any]]:
@@ -12,8 +13,7 @@ def difference(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> li
     sides = [f"SELECT *, {sign} AS side FROM ({select_of(book, 'shares')})" for book, sign in ((old, 0), (new, 1))]
     return engine.records(
         "SELECT payer, rule, reason, currency, "
-        f"coalesce(sum({basis}) FILTER (side = 0), 0) AS before, coalesce(sum({basis}) FILTER (side = 1), 0) AS after, "
-        "after - before AS change "
+        f"{_sides(basis)} "
         f"FROM ({' UNION ALL '.join(sides)}) GROUP BY payer, rule, reason, currency "
         "HAVING after <> before ORDER BY abs(change) DESC, payer, rule, reason"
     )
@@ -24,8 +24,15 @@ def causes(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> list[d
     sides = [f"SELECT *, {sign} AS side FROM ({select_of(book, 'bill_totals')})" for book, sign in ((old, 0), (new, 1))]
     return engine.records(
         "SELECT source, category, rule, currency, "
-        f"coalesce(sum({basis}) FILTER (side = 0), 0) AS before, coalesce(sum({basis}) FILTER (side = 1), 0) AS after, "
-        "after - before AS change "
+        f"{_sides(basis)} "
         f"FROM ({' UNION ALL BY NAME '.join(sides)}) GROUP BY source, category, rule, currency "
         "HAVING after <> before ORDER BY abs(change) DESC, source, category, rule"
     )
+
+
+def _sides(basis: str) -> str:
+    """SQL for what was before and is after, what of each is estimated, and the change."""
+    wheres = {"before": "side = 0", "after": "side = 1"}
+    wheres |= {f"{name}_estimated": f"{where} AND source = {quoted(ESTIMATED)}" for name, where in wheres.items()}
+    sums = ", ".join(f"coalesce(sum({basis}) FILTER ({where}), 0) AS {name}" for name, where in wheres.items())
+    return f"{sums}, after - before AS change"

@@ -6,6 +6,7 @@ from typing import Any
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import TrainfareError
+from trainfare.tables import ESTIMATED
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,20 @@ def stored(engine: DuckDB, job_id: str, basis: str, currency: str) -> Decimal:
 def explanation(engine: DuckDB, job_id: str, basis: str, currency: str, booked: Decimal) -> Explanation:
     """Add up what `attribute.lineage` opened. Reads `job_lines`, `job_spend` and the deliveries' names."""
     where = f"WHERE currency = {quoted(currency)}"
+    estimated = f"CASE WHEN source = {quoted(ESTIMATED)} THEN j.{basis} ELSE 0 END"
     lines = engine.records(
         f"SELECT attempt, rule, category, scope, period_start, period_end, day, weighed_by, weight, whole, "
         f"j.delivery, j.line, d.path AS file, "
         f"abs(line) // d.lines_per_row + d.header_lines AS file_line, description, "
         f"original_{basis} AS original, converted_from, rate, rate_day, rate_source, "
-        f"line_{basis} AS line_amount, j.{basis} AS part "
+        f"line_{basis} AS line_amount, j.{basis} AS part, {estimated} AS estimated "
         f"FROM job_lines j JOIN delivered_files d ON d.delivery = j.delivery {where} "
         "ORDER BY period_start, scope, rule, category, file, file_line, day"
     )
     pots = engine.records(
         f"SELECT attempt, rule, category, scope, period_start, period_end, day, weighed_by, weight, whole, count(*) AS lines, "
-        f"sum(line_{basis}) AS pot, sum({basis}) AS part FROM job_lines {where} GROUP BY ALL "
-        f"UNION ALL SELECT attempt, rule, category, scope, NULL, NULL, day, weighed_by, weight, whole, NULL, pot_{basis}, {basis} "
+        f"sum(line_{basis}) AS pot, sum({basis}) AS part, sum({estimated}) AS estimated FROM job_lines j {where} GROUP BY ALL "
+        f"UNION ALL SELECT attempt, rule, category, scope, NULL, NULL, day, weighed_by, weight, whole, NULL, pot_{basis}, {basis}, NULL "
         f"FROM job_spend {where} ORDER BY period_start NULLS LAST, scope, rule, category, day"
     )
     rules = engine.records(

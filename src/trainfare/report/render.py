@@ -100,7 +100,9 @@ def _pseudo(payer: Pseudo) -> dict[str, Any]:
     return {
         "cost": exact(payer.cost),
         "estimated": exact(payer.estimated),
-        "reasons": [{"reason": why, "cost": exact(cost)} for why, cost in payer.reasons],
+        "reasons": [
+            {"reason": why, "cost": exact(cost), "estimated": exact(payer.expected[why])} for why, cost in payer.reasons
+        ],
     }
 
 

@@ -167,8 +167,8 @@ def differences(desk: Desk) -> Panel:
         Column("payer", "Payer", "key"),
         Column("rule", "Rule"),
         Column("reason", "Why", "wide"),
-        Column("before", "Before", "money"),
-        Column("after", "After", "money"),
+        Column("before", "Before", "money", estimated="before_estimated"),
+        Column("after", "After", "money", estimated="after_estimated"),
         Column("change", f"Change {desk.currency}", "change"),
     ]
     return _between(desk, "differences", "Who pays differently", difference, columns)
@@ -179,8 +179,8 @@ def bill_changes(desk: Desk) -> Panel:
         Column("source", "Source"),
         Column("category", "Category"),
         Column("rule", "Rule"),
-        Column("before", "Before", "money"),
-        Column("after", "After", "money"),
+        Column("before", "Before", "money", estimated="before_estimated"),
+        Column("after", "After", "money", estimated="after_estimated"),
         Column("change", f"Change {desk.currency}", "change"),
     ]
     return _between(desk, "bill-changes", "What the bill says differently", causes, columns)

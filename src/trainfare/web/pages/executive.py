@@ -148,17 +148,18 @@ def top_jobs(desk: Desk) -> Panel:
 
 
 def unallocated(desk: Desk) -> Panel:
-    found = desk.ask(cost.reasons, desk.question, "unallocated").reasons
+    found = desk.ask(cost.reasons, desk.question, "unallocated")
     total = desk.ask(trend.by_kind, desk.question)["total"]
     rows: list[dict[str, Any]] = [
-        {"reason": reason, "cost": amount, "part": ratio(amount, total)} for reason, amount in found
+        {"reason": reason, "cost": amount, "estimated": found.expected[reason], "part": ratio(amount, total)}
+        for reason, amount in found.reasons
     ]
     columns = [
         Column("reason", "Why", "wide"),
-        Column("cost", f"Cost {desk.currency}", "money"),
+        Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("part", "Of total", "percent"),
     ]
-    foot = {"reason": "Unallocated", "cost": sum((row["cost"] for row in rows), Decimal(0))}
+    foot = {"reason": "Unallocated", "cost": found.cost, "estimated": found.estimated}
     empty = ("Everything is allocated", "Every charge was given to somebody, or is outside training.")
     more = ("Give it to somebody with a rule", desk.link("/rules"))
     return Panel("unallocated", "Unallocated, and why", columns, rows, 5, foot=foot, empty=empty, more=more)

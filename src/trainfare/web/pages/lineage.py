@@ -10,7 +10,7 @@ from trainfare import reopened
 from trainfare.report.explain import Explanation
 from trainfare.report.line import LinePayers
 from trainfare.report.render import exact, money
-from trainfare.tables import NOT_INFRASTRUCTURE
+from trainfare.tables import ESTIMATED, NOT_INFRASTRUCTURE
 from trainfare.web.api.lineage import explain
 from trainfare.web.pages import dollar, river
 from trainfare.web.pages.desk import Desk
@@ -83,9 +83,9 @@ def _pots(desk: Desk, pots: list[dict[str, Any]]) -> Panel:
         Column("category", "Category"),
         Column("weighed_by", "By"),
         Column("sum", "Pot × weight / whole weight", "sum"),
-        Column("part", f"Part {desk.currency}", "money"),
+        Column("part", f"Part {desk.currency}", "money", estimated="estimated"),
     ]
-    foot = {"when": "all", "part": sum((pot["part"] for pot in pots), Decimal(0))}
+    foot = {"when": "all"} | _sums(pots)
     about = (
         "All charges of one rule, scope, period and category are one pot. The job's part is the whole part of pot × weight / "
         "whole weight; the few units that do not divide stay with the heaviest payer."
@@ -102,13 +102,18 @@ def _lines(desk: Desk, lines: list[dict[str, Any]]) -> Panel:
         Column("rule", "Rule", "id"),
         Column("description", "Description", "wide"),
         Column("line_amount", "Line", "money"),
-        Column("part", f"Part {desk.currency}", "money"),
+        Column("part", f"Part {desk.currency}", "money", estimated="estimated"),
     ]
-    foot = {"place": "all", "part": sum((line["part"] for line in lines), Decimal(0))}
+    foot = {"place": "all"} | _sums(lines)
     note = "Costs that are shared by spend go over everybody, so they have pots but no lines here."
     empty = ("No bill line", "What is shared by spend goes over everybody: the pots above are its source.")
     about = "Open a line to see everyone who pays a part of it."
     return Panel("lines", _title("Bill lines", lines), columns, rows, 12, about, foot=foot, note=note, empty=empty)
+
+
+def _sums(rows: list[dict[str, Any]]) -> dict[str, Decimal]:
+    """The foot of pots or lines: the money, and what of it is estimated."""
+    return {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("part", "estimated")}
 
 
 def _title(name: str, rows: list[dict[str, Any]]) -> str:
@@ -154,7 +159,11 @@ def of_line(desk: Desk, delivery: int, line: int) -> Sheet:
 def _payers(desk: Desk, found: LinePayers, basis: str, currency: str, place: str, address: str) -> Panel:
     amount = found.line[basis]
     dearest = sorted(found.payers, key=lambda row: -abs(row[basis]))
-    rows = [row | {"cost": row[basis], "sum": _sum(amount, row)} for row in dearest[:SHOWN]]
+    is_estimated = found.line["source"] == ESTIMATED
+    rows = [
+        row | {"cost": row[basis], "estimated": row[basis] if is_estimated else None, "sum": _sum(amount, row)}
+        for row in dearest[:SHOWN]
+    ]
     chart = river.sankey(
         [((place, row["rule"], row["job"] or row["payer"]), row[basis]) for row in found.payers], currency, 16
     )
@@ -165,9 +174,9 @@ def _payers(desk: Desk, found: LinePayers, basis: str, currency: str, place: str
         Column("machine", "Machine", "id"),
         Column("day", "Day", "day"),
         Column("sum", "Line × weight / whole weight", "sum"),
-        Column("cost", f"Part {currency}", "money"),
+        Column("cost", f"Part {currency}", "money", estimated="estimated"),
     ]
-    foot = {"payer": "all", "cost": found.parts[basis]}
+    foot = {"payer": "all", "cost": found.parts[basis], "estimated": found.parts[basis] if is_estimated else None}
     title, more = _title("Everyone who pays a part", found.payers), None
     if len(found.payers) > SHOWN:
         more = (f"All {len(found.payers):,} as CSV", f"{address}?month={desk.book.month}&format=csv")

@@ -28,6 +28,15 @@ def test_spark_without_the_extra_says_what_to_install(tmp_path: Path, package: s
     ]
 
 
+def test_spark_connect_without_its_extra_says_what_to_install(tmp_path: Path):
+    done = ran(tmp_path, WITHOUT.format(package="grpc"), "--engine", "spark", "--spark-master", "sc://127.0.0.1:1")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-2:] == [
+        "--spark-master sc://: grpcio is not installed",
+        "  Install it: pip install 'trainfare[connect]'",
+    ]
+
+
 def test_a_master_for_another_engine_is_refused(tmp_path: Path):
     done = ran(tmp_path, "from trainfare.cli import main; main()", "--spark-master", "spark://cluster:7077")
     assert done.returncode == 2

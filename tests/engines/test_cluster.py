@@ -30,6 +30,7 @@ name = "spark"
 "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 "spark.executor.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """
+SUBMITTED = "from trainfare.cli import main\n\nmain()\n"
 MIDDLE = 20
 """Tables that are made when a build is about half way."""
 PATIENCE_SECONDS = 900
@@ -106,8 +107,13 @@ def test_a_driver_that_is_killed_publishes_nothing_and_the_next_build_is_right(
 
 
 def test_a_worker_lost_in_the_middle_costs_no_digit(demo: Path, cluster: spark_cluster.Cluster, tmp_path: Path):
+    """Sent off with spark-submit, which gives the master."""
     workspace = unbuilt(demo, tmp_path / "lost")
-    build = _trainfare("build", "-w", str(workspace), "--spark-master", cluster.url)
+    script = tmp_path / "build.py"
+    script.write_text(SUBMITTED, encoding="utf-8")
+    submit = (str(spark_cluster.home() / "bin" / "spark-submit"), "--master", cluster.url, str(script))
+    given = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    build = subprocess.Popen([*submit, "build", "-w", str(workspace)], env=given, start_new_session=True)
     wait_for_the_middle(workspace, build)
     assert cluster.lose_a_worker() > 0
     assert build.wait(PATIENCE_SECONDS) == 0

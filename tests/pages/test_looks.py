@@ -85,7 +85,7 @@ def test_estimates_budgets_rates_and_measurements_are_seen(browser: Browser, sig
         billed, estimated = map(Decimal, re.findall(r"[\d.]+", apart))
         assert (billed, estimated) == (round(Decimal(whole) - Decimal(expected), 2), round(Decimal(expected), 2))
         visitor.opens("/dollar/job?job=late-2")
-        for panel in ("pots", "lines"):
+        for panel in ("flow", "pots", "lines"):
             part = page.locator(f"#{panel} tfoot td.estimated").get_attribute("title")
             assert Decimal(re.findall(r"[\d.]+", part or "")[-1]) == Decimal(expected), panel
         visitor.opens("/books?from=2026-10&to=2026-10")

@@ -40,7 +40,7 @@ class Cluster:
 @contextmanager
 def running(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[Cluster]:
     """Start a cluster, and stop each of its processes by its id."""
-    port, web = _free_port(), _free_port()
+    port, web = free_port(), free_port()
     master = _start(
         folder, "master", "org.apache.spark.deploy.master.Master", "-p", str(port), "--webui-port", str(web)
     )
@@ -59,14 +59,18 @@ def running(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[Clus
             process.wait(timeout=30)
 
 
-def _start(folder: Path, name: str, daemon: str, *options: str) -> "subprocess.Popen[bytes]":
+def home() -> Path:
+    """Where Spark is installed."""
     import pyspark
 
-    home = Path(pyspark.__file__).parent
-    given = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+    return Path(pyspark.__file__).parent
+
+
+def _start(folder: Path, name: str, daemon: str, *options: str) -> "subprocess.Popen[bytes]":
+    given = {"SPARK_HOME": str(home()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
     with (folder / f"{name}.log").open("wb") as log:
         return subprocess.Popen(
-            [home / "bin" / "spark-class", daemon, "-h", "127.0.0.1", *options],
+            [home() / "bin" / "spark-class", daemon, "-h", "127.0.0.1", *options],
             env={**os.environ, **given, "PYSPARK_PYTHON": sys.executable},
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -95,7 +99,8 @@ def _children(parent: int) -> list[int]:
     return [int(pid) for listed in told if listed.exists() for pid in listed.read_text().split()]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as opened:
         opened.bind(("127.0.0.1", 0))
         return int(opened.getsockname()[1])

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ EXACT = {
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "8"}
 """For a session within this process: nothing listens beyond this machine, and few partitions for few cores."""
+CONNECT_PORT = "15002"
+"""Where a Spark Connect server listens if its address does not say."""
 TRIED = (
     ("CAST(0.000000000001 AS DECIMAL(38,12)) + CAST(1 AS DECIMAL(38,12)) || ''", "1.000000000001"),
     ("epoch_second(TIMESTAMP '2026-03-29 02:30:00') || ''", "1774751400"),
@@ -197,8 +200,10 @@ class Spark:
 
 def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bool]:
     """A session on the given master, or on whatever spark-submit gives; and whether it is ours to stop."""
-    _require_master(master)
     is_ours, is_remote = SparkSession.getActiveSession() is None, master.startswith("sc://")
+    if is_remote:
+        _require_connect()
+    _require_master(master)
     builder = SparkSession.builder.appName("trainfare")
     if master:
         builder = builder.remote(master) if is_remote else builder.master(master)
@@ -223,20 +228,28 @@ def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bo
     return session, is_ours
 
 
+def _require_connect() -> None:
+    """What a session behind Spark Connect needs beside Spark."""
+    try:
+        import_module("grpc")
+    except ImportError:
+        do = "Install it: pip install 'trainfare[connect]'"
+        raise TrainfareError("--spark-master sc://", "grpcio is not installed", do) from None
+
+
 def _require_master(master: str) -> None:
-    """Refuse at once an address where nothing listens; Spark itself would try for a minute."""
-    if not master.startswith("spark://"):
+    """Refuse at once an address where nothing listens; Spark itself would try for a minute, and Connect for ten."""
+    scheme, _, rest = master.partition("://")
+    if scheme not in ("spark", "sc"):
         return
-    for address in master.removeprefix("spark://").split(","):
-        host, _, port = address.rpartition(":")
+    for address in rest.split("/")[0].split(","):
+        host, _, port = address.rpartition(":") if ":" in address else (address, "", CONNECT_PORT)
         try:
             socket.create_connection((host, int(port)), timeout=10).close()
             return
         except (OSError, ValueError):
             continue
-    raise TrainfareError(
-        f"--spark-master {master}", "nothing answers there", "Check its address and that the master runs."
-    )
+    raise TrainfareError(f"--spark-master {master}", "nothing answers there", "Check its address and that it runs.")
 
 
 _FULL = ("No space left on device", "Disk quota exceeded")

@@ -53,23 +53,33 @@ def _same(found: Explanation) -> bool:
 
 def _flow(desk: Desk, job: str, pots: list[dict[str, Any]], lines: list[dict[str, Any]]) -> Panel:
     ways: dict[tuple[str, ...], Decimal] = {}
-    parts = [((PurePath(line["file"]).name, line["rule"], line["category"], job), line["part"]) for line in lines]
+    parts = [((_origin(line), line["rule"], line["category"], job), line["part"]) for line in lines]
     parts += [((BY_SPEND, p["rule"], p["category"], job), p["part"]) for p in pots if p["period_start"] is None]
     for way, part in parts:
         ways[way] = ways.get(way, Decimal(0)) + part
     rows: list[dict[str, Any]] = [
-        {"file": way[0], "rule": way[1], "category": way[2], "part": part}
+        {
+            "file": way[0],
+            "rule": way[1],
+            "category": way[2],
+            "part": part,
+            "estimated": part if way[0] == ESTIMATED else None,
+        }
         for way, part in sorted(ways.items(), key=lambda item: -abs(item[1]))
     ]
     columns = [
         Column("file", "File"),
         Column("rule", "Rule", "text", lambda row: desk.stay(rule=row["rule"])),
         Column("category", "Category"),
-        Column("part", f"Part {desk.currency}", "money"),
+        Column("part", f"Part {desk.currency}", "money", estimated="estimated"),
     ]
-    foot = {"file": job, "part": sum((row["part"] for row in rows), Decimal(0))}
+    foot = {"file": job} | _sums(rows)
     chart = river.sankey(ways.items(), desk.currency)
     return Panel("flow", "From files through rules to the job", columns, rows, 12, "", chart, "", foot, keep=True)
+
+
+def _origin(line: Mapping[str, Any]) -> str:
+    return ESTIMATED if line["estimated"] else PurePath(line["file"]).name
 
 
 def _pots(desk: Desk, pots: list[dict[str, Any]]) -> Panel:

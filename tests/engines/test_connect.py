@@ -1,0 +1,60 @@
+"""A session behind Spark Connect does what an engine has to, and counts exactly."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from services import spark_cluster, spark_connect
+
+pytestmark = pytest.mark.skipif(bool(spark_cluster.missing()), reason=str(spark_cluster.missing()))
+
+WORK = """
+import sys
+from pathlib import Path
+from trainfare.engine.spark import Spark
+
+folder = Path(sys.argv[2])
+engine = Spark(folder / "scratch", sys.argv[1], {"spark.sql.shuffle.partitions": "3"})
+engine.values("lines", "machine VARCHAR, cost DECIMAL(38,12)", [("a", "0.000000000001"), ("a", "1"), ("b", "2")])
+engine.table("pots", "SELECT machine, CAST(sum(cost) AS DECIMAL(38,12)) AS cost FROM lines GROUP BY machine")
+engine.add("pots", "SELECT 'c', 3")
+engine.view("dear", "SELECT * FROM pots WHERE cost > 1.0")
+engine.write_parquet("SELECT * FROM dear", folder / "dear.parquet")
+engine.taken("kept", f"SELECT * FROM read_parquet('{folder}/dear.parquet/*.parquet')")
+print(engine.rows("SELECT count(*), sum(cost) FROM kept"))
+print(engine.row("SELECT whole_part(CAST(100000000000000000000 AS HUGEINT), 1, 3) || ''"))
+print(engine.session.conf.get("spark.sql.shuffle.partitions"))
+engine.drop("pots", "dear", "kept")
+engine.close()
+print((folder / "scratch").exists())
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with spark_connect.running(tmp_path_factory.mktemp("connect")) as address:
+        yield address
+
+
+def test_tables_are_made_and_read_through_connect(server: str, tmp_path: Path):
+    """In a process of its own: one process has either a session of its own or a remote one."""
+    done = subprocess.run(
+        [sys.executable, "-c", WORK, server, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == [
+        "[(3, Decimal('6.000000000001'))]",
+        "('33333333333333333333',)",
+        "3",
+        "False",
+    ], done.stderr
+
+
+def test_an_address_where_nobody_answers_is_told(tmp_path: Path):
+    (tmp_path / "bill.csv").write_text("", encoding="utf-8")
+    (tmp_path / "trainfare.toml").write_text("[[source]]\npath = 'bill.csv'\n", encoding="utf-8")
+    asked = ("build", "-w", str(tmp_path), "--engine", "spark", "--spark-master", "sc://127.0.0.1:1")
+    done = subprocess.run([sys.executable, "-m", "trainfare", *asked], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--spark-master sc://127.0.0.1:1: nothing answers there" in done.stderr

@@ -163,7 +163,7 @@ def forecast(desk: Desk) -> Panel:
         Column("low", "At least", "money"),
         Column("high", "At most", "money"),
         *(_budgets() if any(one.budget for one in found) else ()),
-        Column("how", "How"),
+        Column("how", "How", "wide"),
         Column("error", "Error before", "percent"),
         Column("trials", "In trials", "count"),
         Column("within", "Within band"),

@@ -6,7 +6,7 @@ from random import Random
 
 from trainfare.period import Month
 from trainfare.simulate.clock import span_of
-from trainfare.simulate.fleet import POOLS, SERVERS, Machine, cloud_machines, servers
+from trainfare.simulate.fleet import POOLS, SERVERS, Machine, cloud_machines, horizon, servers
 from trainfare.simulate.schedule import Attempt, fill, gangs
 
 
@@ -28,7 +28,8 @@ def stream(seed: int, name: str) -> Random:
 def work(seed: int, month: Month, scale: float, jobs_before: int = 0) -> Work:
     """Invent machines and jobs. Attempts are kept if they ran at some time in the month, as a job log would.
 
-    With `jobs_before` the month stands beside others: its jobs are numbered on, and those that ran across its ends are left out.
+    With `jobs_before` the month stands before others: its jobs are numbered on, and those that ran across its ends are left out. What
+    is owned is there in the next month too, whose first jobs may have started before it: those have it to themselves.
     """
     start, end = span_of(month)
     numbers = count(jobs_before + 1)
@@ -40,7 +41,13 @@ def work(seed: int, month: Month, scale: float, jobs_before: int = 0) -> Work:
         attempts += fill(rng, pool, members, month, numbers)
     ran = [attempt for attempt in attempts if attempt.started < end and attempt.ended > start]
     if jobs_before:
-        ran = [attempt for attempt in ran if start <= attempt.started and attempt.ended <= end]
+        next_begins, _ = horizon(month.next())
+        ran = [
+            attempt
+            for attempt in ran
+            if start <= attempt.started
+            and attempt.ended <= (next_begins if attempt.machines[0].pool is SERVERS else end)
+        ]
     held = {machine for attempt in ran for machine in attempt.machines}
     there = [m for m in machines if (m.existed[0] < end and m.existed[1] > start) or m in held]
     return Work(

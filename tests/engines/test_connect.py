@@ -51,10 +51,11 @@ def test_tables_are_made_and_read_through_connect(server: str, tmp_path: Path):
     ], done.stderr
 
 
-def test_an_address_where_nobody_answers_is_told(tmp_path: Path):
+def test_an_address_where_nobody_answers_is_told_without_its_token(tmp_path: Path):
     (tmp_path / "bill.csv").write_text("", encoding="utf-8")
     (tmp_path / "trainfare.toml").write_text("[[source]]\npath = 'bill.csv'\n", encoding="utf-8")
-    asked = ("build", "-w", str(tmp_path), "--engine", "spark", "--spark-master", "sc://127.0.0.1:1")
+    asked = ("build", "-w", str(tmp_path), "--engine", "spark", "--spark-master", "sc://127.0.0.1:1/;token=hidden")
     done = subprocess.run([sys.executable, "-m", "trainfare", *asked], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--spark-master sc://127.0.0.1:1: nothing answers there" in done.stderr
+    assert "hidden" not in done.stdout + done.stderr

@@ -3,7 +3,10 @@
 import os
 import shutil
 import subprocess
+from contextlib import closing
 from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB
 
 from . import company
 from .company import OCTOBER
@@ -84,6 +87,31 @@ def test_a_file_damaged_in_the_lake_is_told(built: Workspace) -> None:
     damaged.write_bytes(damaged.read_bytes()[:-40])
     ran = built.run("report", "--month", OCTOBER)
     assert (ran.code, ran.err.splitlines()[0]) == (2, f"{damaged}: the file is damaged")
+
+
+def test_a_column_that_no_check_looks_at_is_told_when_it_is_damaged(built: Workspace) -> None:
+    """Bytes without regions would still be measurements, so nothing asks for these before the file is taken in."""
+    path = built.folder / "measured.parquet"
+    columns = (
+        "'job' AS job_id, 1 AS attempt, 'gpu-1' AS machine_id, TIMESTAMP '2026-10-01' AS started, TIMESTAMP '2026-10-02' AS ended, "
+        "'bytes_sent' AS measure, 1 AS value, md5(CAST(n AS VARCHAR)) AS from_region, 'eu' AS to_region"
+    )
+    with closing(DuckDB()) as engine:
+        engine.run(f"COPY (SELECT {columns} FROM range(20000) t(n)) TO '{path}' (FORMAT parquet)")
+        place = "SELECT data_page_offset, total_compressed_size FROM parquet_metadata"
+        start, size = engine.row(f"{place}('{path}') WHERE path_in_schema = 'from_region'")
+    content = bytearray(path.read_bytes())
+    content[start + 100 : start + size - 100] = b"Z" * (size - 200)
+    path.write_bytes(content)
+    settings = (built.folder / "trainfare.toml").read_text(encoding="utf-8")
+    built.write("trainfare.toml", f'{settings}\n[[source]]\npath = "measured.parquet"\n')
+    before = built.books()
+    ran = run("build", "-w", built.folder)
+    assert (ran.code, ran.err.splitlines()) == (
+        2,
+        [f"{path}: the Parquet file is damaged or cut off", "  Export or copy it again."],
+    )
+    assert built.books() == before
 
 
 def test_a_temporary_folder_that_is_not_there_is_done_without(built: Workspace) -> None:

@@ -41,8 +41,8 @@ EXACT = {
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "8"}
 """For a session within this process: nothing listens beyond this machine, and few partitions for few cores."""
-CONNECT_PORT = "15002"
-"""Where a Spark Connect server listens if its address does not say."""
+PORTS = {"spark": "7077", "sc": "15002"}
+"""Where a master and a Spark Connect server listen if their address does not say."""
 TRIED = (
     ("CAST(0.000000000001 AS DECIMAL(38,12)) + CAST(1 AS DECIMAL(38,12)) || ''", "1.000000000001"),
     ("epoch_second(TIMESTAMP '2026-03-29 02:30:00') || ''", "1774751400"),
@@ -79,7 +79,9 @@ class Spark:
             (found,) = self.row(f"SELECT {query}")
             if found != answer:
                 do = "Use Apache Spark 4 with its own settings for decimals and time zones."
-                raise TrainfareError(master or "spark", f"this Spark does not count exactly: {query} is {found}", do)
+                raise TrainfareError(
+                    _shown(master) or "spark", f"this Spark does not count exactly: {query} is {found}", do
+                )
 
     @property
     def reader(self) -> DuckDB:
@@ -224,7 +226,7 @@ def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bo
             do = "Install Java 17 or later, or set JAVA_HOME."
             raise TrainfareError("--engine spark", "Java could not be started", do) from error
         what = f"Spark does not answer: {str(error).splitlines()[0]}"
-        raise TrainfareError(f"--spark-master {master}", what, "Check its address and that it runs.") from error
+        raise TrainfareError(f"--spark-master {_shown(master)}", what, "Check its address and that it runs.") from error
     return session, is_ours
 
 
@@ -239,17 +241,24 @@ def _require_connect() -> None:
 
 def _require_master(master: str) -> None:
     """Refuse at once an address where nothing listens; Spark itself would try for a minute, and Connect for ten."""
-    scheme, _, rest = master.partition("://")
-    if scheme not in ("spark", "sc"):
+    scheme, _, addresses = _shown(master).partition("://")
+    if scheme not in PORTS:
         return
-    for address in rest.split("/")[0].split(","):
-        host, _, port = address.rpartition(":") if ":" in address else (address, "", CONNECT_PORT)
+    for address in addresses.split(","):
+        host, _, port = address.rpartition(":") if ":" in address else (address, "", PORTS[scheme])
         try:
             socket.create_connection((host, int(port)), timeout=10).close()
             return
         except (OSError, ValueError):
             continue
-    raise TrainfareError(f"--spark-master {master}", "nothing answers there", "Check its address and that it runs.")
+    do = "Check its address and that it runs."
+    raise TrainfareError(f"--spark-master {_shown(master)}", "nothing answers there", do)
+
+
+def _shown(master: str) -> str:
+    """A master without what follows its address, where a token may stand."""
+    scheme, mark, rest = master.partition("://")
+    return f"{scheme}{mark}{rest.split('/')[0]}"
 
 
 _FULL = ("No space left on device", "Disk quota exceeded")

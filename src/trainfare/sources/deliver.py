@@ -13,6 +13,8 @@ from trainfare.period import Month
 from trainfare.places import Place, Remote, fitting, place, stamp
 from trainfare.sources import recognise as formats
 from trainfare.sources.bills import focus
+from trainfare.sources.head import Head
+from trainfare.sources.raw import told
 from trainfare.tables import BASES, CHARGES, MACHINES
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
@@ -146,24 +148,26 @@ def _take(
     if format_.KIND == "bill":
         lines = focus.archive(engine, head, target, config.currency, faults)
     else:
-        lines = _archive_rows(engine, format_, path, source.zone, target, faults)
+        lines = _archive_rows(engine, format_, head, source.zone, target, faults)
     if stamp(path) != before_reading:
         faults.add(str(path), "the file changed while it was read", "Run the command again when it is complete.")
     return Delivered(name, path, format_.NAME, format_.KIND, sha256, settings, target, lines)
 
 
-def _archive_rows(engine: DuckDB, format_: object, path: Place, zone: str, target: Place, faults: Faults) -> int:
+def _archive_rows(engine: DuckDB, format_: object, head: Head, zone: str, target: Place, faults: Faults) -> int:
     before = len(faults.found)
     engine.drop("taken")
     try:
-        format_.read(engine, path, "taken", zone, faults)  # type: ignore[attr-defined]
+        format_.read(engine, head.path, "taken", zone, faults)  # type: ignore[attr-defined]
     except BadInputError as error:
         faults.found.extend(error.faults)
     if len(faults.found) > before:
         return 0
-    engine.write_parquet("SELECT * FROM taken", target)
-    lines: int = engine.row(f"SELECT count(*) FROM {parquet(target)}")[0]
-    return lines
+    with told(head, faults):  # columns that no check looked at are read here first
+        engine.write_parquet("SELECT * FROM taken", target)
+        lines: int = engine.row(f"SELECT count(*) FROM {parquet(target)}")[0]
+        return lines
+    return 0
 
 
 def charge_selects(engine: DuckDB, config: Config, delivered: Iterable[Delivered]) -> list[str]:

@@ -166,9 +166,10 @@ class DuckDB:
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there."""
         for name in names:
-            found = self.rows(f"SELECT table_type FROM information_schema.tables WHERE table_name = {quoted(name)}")
-            for (kind,) in found:
-                self.run(f'DROP {"VIEW" if kind == "VIEW" else "TABLE"} "{name}"')
+            try:
+                self.run(f'DROP TABLE IF EXISTS "{name}"')
+            except duckdb.CatalogException:  # it is a view; to look that up first takes ten times as long
+                self.run(f'DROP VIEW "{name}"')
 
     def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
         """Run `name`.sql of `package` and keep its answer as table `into`."""

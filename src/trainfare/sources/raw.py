@@ -55,21 +55,22 @@ class Raw:
         """The first of these columns that the file has."""
         return next((name for name in names if self.has(name)), None)
 
-    def _at(self, name: str) -> tuple[str, str]:
+    def at(self, name: str) -> tuple[str, str]:
+        """A column's name as SQL, and its type."""
         written, type_ = self.columns[name.lower()]
         return identifier(written), type_
 
     def text(self, name: str | None) -> str:
         if name is None or not self.has(name):
             return "CAST(NULL AS VARCHAR)"
-        column, type_ = self._at(name)
+        column, type_ = self.at(name)
         return column if type_ == "VARCHAR" else f"CAST({column} AS VARCHAR)"
 
     def number(self, name: str, type_: str) -> str:
         """SQL for a number; a DOUBLE is read as its shortest decimal, which is what was meant."""
         if not self.has(name):
             return f"CAST(NULL AS {type_})"
-        column, held = self._at(name)
+        column, held = self.at(name)
         if held in FLOATS:
             return f"TRY_CAST(CAST({column} AS VARCHAR) AS {type_})"
         return column if held == type_ else f"TRY_CAST({column} AS {type_})"
@@ -78,7 +79,7 @@ class Raw:
         """SQL for a time in UTC; text without an offset is local time in `zone`."""
         if not self.has(name):
             return "CAST(NULL AS TIMESTAMP)"
-        column, held = self._at(name)
+        column, held = self.at(name)
         if held.startswith("TIMESTAMP WITH TIME ZONE"):
             # A cast would go through the time zone library for every row; the instant is what we want.
             return f"make_timestamp(epoch_us({column}))"
@@ -87,15 +88,26 @@ class Raw:
         text = f"CAST({column} AS VARCHAR)"
         absolute = f"CAST(TRY_CAST({text} AS TIMESTAMPTZ) AS TIMESTAMP)"
         seconds = f"make_timestamp(CAST(TRY_CAST({text} AS DECIMAL(20,6)) * 1000000 AS BIGINT))"
-        whole = f"CASE WHEN regexp_full_match({text}, '[0-9]{{9,11}}(\\.[0-9]+)?') THEN {seconds} "
+        # Most times end so, and reading them needs no time zone library.
+        whole = f"CASE WHEN ends_with({text}, 'Z') THEN TRY_CAST({text} AS TIMESTAMP) "
+        whole += f"WHEN regexp_full_match({text}, '[0-9]{{9,11}}(\\.[0-9]+)?') THEN {seconds} "
         if zone == "UTC":
             return whole + f"ELSE {absolute} END"
         zoned = f"regexp_matches({text}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$') AND length({text}) > 10"
         return whole + f"WHEN {zoned} THEN {absolute} ELSE {_local(f'TRY_CAST({text} AS TIMESTAMP)', zone)} END"
 
+    def is_text(self, name: str) -> bool:
+        return self.has(name) and self.at(name)[1] == "VARCHAR"
+
+    def is_short(self, name: str) -> bool:
+        """Whether every number of this text column is written in plain digits, at most 12 of them behind the point."""
+        column = self.at(name)[0]
+        long = f"regexp_matches({column}, '[^0-9.-]|[.].{{13}}')"
+        return not self.engine.rows(f"SELECT 1 FROM {self.relation} WHERE {long} LIMIT 1")
+
     def read_through(self, names: Iterable[str]) -> None:
         """Read every value of these columns once. What is damaged shows itself here, and not when half is loaded."""
-        there = ", ".join(self._at(name)[0] for name in dict.fromkeys(names) if self.has(name))
+        there = ", ".join(self.at(name)[0] for name in dict.fromkeys(names) if self.has(name))
         if there:
             self.engine.rows(f"SELECT bit_xor(hash({there})) FROM {self.relation}")
 
@@ -106,7 +118,7 @@ class Raw:
         """
         if of:
             # As a table: in one query the engine would ask every row before making them distinct.
-            columns = ", ".join(self._at(name)[0] for name in of)
+            columns = ", ".join(self.at(name)[0] for name in of)
             self.engine.table("distinct_values", f"SELECT DISTINCT {columns} FROM {self.relation}")
             if not self.engine.rows(f"SELECT 1 FROM distinct_values WHERE {bad} LIMIT 1"):
                 return
@@ -122,7 +134,7 @@ class Raw:
         """Every value of this column must be a number that fits `type_` and is smaller in size than `below`."""
         if not self._can_be(faults, name, kind, do, FIXED_POINT):
             return
-        column, held = self._at(name)
+        column, held = self.at(name)
         if FIXED_POINT.fullmatch(held) or WHOLE.fullmatch(held):
             size, bad = f"abs({column})", f"{column} >= {below} OR {column} <= -{below}"
         else:
@@ -145,7 +157,7 @@ class Raw:
         """Every value of this column must be a time and, unless `any_year`, one of our days."""
         if not self._can_be(faults, name, "a time with its day", do, re.compile("TIMESTAMP.*|DATE")):
             return
-        column, held = self._at(name)
+        column, held = self.at(name)
         is_typed = held.startswith(("TIMESTAMP", "DATE"))
         moment = column if is_typed else self.moment(name, zone)
         within = f"{moment} BETWEEN DATE '{FIRST_YEAR}-01-01' AND DATE '{LAST_YEAR}-12-31'"
@@ -158,13 +170,13 @@ class Raw:
 
     def check_present(self, faults: Faults, name: str, do: str) -> None:
         """Every row must have a value here."""
-        column, held = self._at(name)
+        column, held = self.at(name)
         bad = f"{column} IS NULL" + (f" OR {column} = ''" if held == "VARCHAR" else "")
         self.check(faults, bad, quoted(f"{self.columns[name.lower()][0]} is empty"), do)
 
     def check_name(self, faults: Faults, name: str, do: str) -> None:
         """Every row must have one value here, not a list of them."""
-        column, held = self._at(name)
+        column, held = self.at(name)
         if held.endswith(("]", ")")) and not FIXED_POINT.fullmatch(held):
             self._wrong_type(faults, name, "a name", do)
             return
@@ -182,9 +194,9 @@ class Raw:
 
     def _can_be(self, faults: Faults, name: str, kind: str, do: str, fitting: re.Pattern[str]) -> bool:
         """Whether the file has this column, with values that can be looked at; a type that cannot be is a fault."""
-        if not self.has(name) or self._at(name)[1] == UNTYPED:
+        if not self.has(name) or self.at(name)[1] == UNTYPED:
             return False
-        held = self._at(name)[1]
+        held = self.at(name)[1]
         if held in TEXT_TYPES or held in FLOATS or WHOLE.fullmatch(held) or fitting.fullmatch(held):
             return True
         self._wrong_type(faults, name, kind, do)

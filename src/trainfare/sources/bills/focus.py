@@ -92,10 +92,20 @@ def archive(engine: DuckDB, head: Head, target: Place, currency: str | None, fau
     if head.is_parquet and not head.is_gzip:
         copy(head.path, target)
     else:
-        engine.write_parquet(f"SELECT * EXCLUDE (line) FROM {raw.relation}", target, in_order=True)
+        engine.write_parquet(_kept(raw), target, in_order=True)
     lines: int = engine.row(f"SELECT count(*) FROM {raw.relation}")[0]
     engine.run(f"DROP {'VIEW' if head.is_parquet else 'TABLE'} {raw.relation}")
     return lines
+
+
+def _kept(raw: Raw) -> str:
+    """A SELECT of the rows as they are archived: times and amounts in text, which every step would else read again, as what they mean,
+    where nothing is lost by it.
+    """
+    typed = {name: raw.moment(name) for name in TIMES.values() if raw.is_text(name)}
+    typed |= {name: raw.number(name, MONEY) for name in AMOUNTS.values() if raw.is_text(name) and raw.is_short(name)}
+    replaced = ", ".join(f"{sql} AS {raw.at(name)[0]}" for name, sql in typed.items())
+    return f"SELECT * EXCLUDE (line) {f'REPLACE ({replaced})' if replaced else ''} FROM {raw.relation}"
 
 
 def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currency: str | None) -> str:
@@ -133,7 +143,7 @@ def _currency(raw: Raw, currency: str | None) -> str:
 def _json_text(raw: Raw, name: str) -> str:
     if not raw.has(name):
         return "CAST(NULL AS VARCHAR)"
-    column, type_ = raw._at(name)
+    column, type_ = raw.at(name)
     if type_ == "VARCHAR":
         return column
     if type_.endswith("[]"):
@@ -143,7 +153,7 @@ def _json_text(raw: Raw, name: str) -> str:
 
 def _tags(raw: Raw) -> str:
     tags = _json_text(raw, "Tags")
-    if not raw.has("Tags") or raw._at("Tags")[1] != "VARCHAR":
+    if not raw.has("Tags") or raw.at("Tags")[1] != "VARCHAR":
         return tags
     return f"CASE WHEN {tags} LIKE '{{%' THEN {tags} WHEN {tags} IS NOT NULL THEN '{{' || {tags} || '}}' END"
 
@@ -152,7 +162,7 @@ def _finer(raw: Raw, name: str) -> str:
     """SQL that is 1 where an amount has digits beyond 10^-12, typed so that short decimals cost nothing."""
     if not raw.has(name):
         return "0"
-    column, type_ = raw._at(name)
+    column, type_ = raw.at(name)
     if (type_.startswith("DECIMAL") and int(type_.rstrip(")").split(",")[1]) <= 12) or "INT" in type_:
         return "0"
     exact = f"TRY_CAST({f'CAST({column} AS VARCHAR)' if type_ != 'VARCHAR' else column} AS DECIMAL(38,18))"
@@ -210,11 +220,11 @@ def _check_words(raw: Raw, faults: Faults) -> None:
         do = f"FOCUS has {', '.join(CHARGE_CATEGORIES)}."
         raw.check(faults, f"{raw.text('ChargeCategory')} NOT IN ({allowed})", shown, do, ["ChargeCategory"])
     for name in ("Tags", "SkuPriceDetails"):
-        if raw.has(name) and not KEYED.match(raw._at(name)[1]):
-            held = raw._at(name)[1]
+        if raw.has(name) and not KEYED.match(raw.at(name)[1]):
+            held = raw.at(name)[1]
             do = 'Write a flat JSON object such as {"team": "nlp"}, or a map.'
             faults.add(raw.header, f"column {name} has type {held}, which has no keys", do)
-    if raw.has("Tags") and raw._at("Tags")[1] == "VARCHAR":
+    if raw.has("Tags") and raw.at("Tags")[1] == "VARCHAR":
         tags = _tags(raw)
         bad = f"{tags} IS NOT NULL AND NOT json_valid({tags})"
         do = 'Write a flat object such as {"team": "nlp"}.'

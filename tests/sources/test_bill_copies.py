@@ -1,0 +1,37 @@
+"""The kept copy of a bill in text: times and amounts as what they mean, unless a digit would be lost."""
+
+from pathlib import Path
+
+from trainfare.engine.duckdb import DuckDB, parquet
+from trainfare.errors import Faults
+from trainfare.sources.bills import focus
+from trainfare.sources.head import look
+
+BILL = """\
+BillingCurrency,BilledCost,EffectiveCost,ListCost,ChargePeriodStart,ChargePeriodEnd,Note
+USD,1.5,0.123456789012,2e-3,2026-10-01T00:00:00Z,2026-10-01T03:00:00+02:00,
+USD,-20,0.1234567890124999996,,2026-10-01 01:00:00,1790823600,7
+"""
+
+
+def test_times_and_amounts_are_kept_as_what_they_mean(tmp_path: Path) -> None:
+    (bill := tmp_path / "bill.csv").write_text(BILL)
+    engine, faults, copy = DuckDB(), Faults(), tmp_path / "copy.parquet"
+    assert focus.archive(engine, look(bill), copy, None, faults) == 2
+    faults.refuse()
+    assert engine.columns(parquet(copy)) == {
+        "BillingCurrency": "VARCHAR",
+        "BilledCost": "DECIMAL(38,12)",
+        "EffectiveCost": "VARCHAR",
+        "ListCost": "VARCHAR",
+        "ChargePeriodStart": "TIMESTAMP",
+        "ChargePeriodEnd": "TIMESTAMP",
+        "Note": "VARCHAR",
+    }
+    told = engine.rows(
+        "SELECT CAST(effective AS VARCHAR), CAST(billed AS VARCHAR), CAST(list AS VARCHAR), finer, CAST(period_start AS VARCHAR), "
+        f"CAST(period_end AS VARCHAR) FROM ({focus.charges(engine, copy, 1, 'bill', None)}) ORDER BY line"
+    )
+    first = ("0.123456789012", "1.500000000000", "0.002000000000", 0, "2026-10-01 00:00:00", "2026-10-01 01:00:00")
+    second = ("0.123456789012", "-20.000000000000", None, 1, "2026-10-01 01:00:00", "2026-10-01 03:00:00")
+    assert told == [first, second]

@@ -24,16 +24,17 @@ KEPT = {
     ),
     "weights": "SELECT * FROM weights ORDER BY target, period",
     "slots": "SELECT * FROM slots ORDER BY target, period",
+    "attempts": "SELECT * FROM attempts ORDER BY job_id, attempt",
     **{
         name: f"SELECT * FROM {name}"
         for name in (
-            *("keyed_kinds", "channels", "categories", "rules_in_force", "fixed_parts", "attempts", "machines"),
+            *("keyed_kinds", "channels", "categories", "rules_in_force", "fixed_parts", "machines"),
             *("special_payers", "payers", "spend_pots", "spend_parts", "spend_weights", "delivered_files"),
         )
     },
 }
 """The tables of an account that lines and jobs are explained from. What belongs to one pot stands together."""
-_LARGE = {"keyed_charges": ("of_target", "of_period"), "weights": ("target", "period")}
+_LARGE = {"keyed_charges": ("of_target", "of_period"), "weights": ("target", "period"), "slots": ("target", "period")}
 """Those of which only one pot is read, and their columns that name it."""
 
 
@@ -48,11 +49,13 @@ def keep(engine: DuckDB, path: Path) -> None:
 def open_kept_job(engine: DuckDB, alias: str, job_id: str) -> None:
     """What `open_job` makes, from a kept account that is attached under this name."""
     _view_kept(engine, alias)
-    numbers = engine.rows(f'SELECT attempt_key FROM "{alias}".attempts WHERE job_id = {quoted(job_id)}')
-    listed = ", ".join(str(number) for (number,) in numbers) or "NULL"
-    engine.table(
-        "own_slots", f'SELECT DISTINCT target, period FROM "{alias}".weights WHERE piece // 65536 IN ({listed})'
-    )
+    engine.table("attempts", f'SELECT * FROM "{alias}".attempts WHERE job_id = {quoted(job_id)}')
+    pieces = [
+        f"piece BETWEEN {number * 65536} AND {number * 65536 + 65535}"
+        for (number,) in engine.rows("SELECT attempt_key FROM attempts")
+    ]
+    own = " OR ".join(pieces) or "false"
+    engine.table("own_slots", f'SELECT DISTINCT target, period FROM "{alias}".weights WHERE {own}')
     _narrow(engine, alias)
     open_job(engine, job_id)
 
@@ -72,17 +75,20 @@ def open_kept_line(engine: DuckDB, alias: str, delivery: int, line: int) -> None
         pot = f'SELECT of_channel, of_category FROM "{alias}".keyed_charges WHERE {of_line}'
         same = f"(of_channel, of_category) IN ({pot}) AND {together}"
         engine.table("keyed_charges", f'SELECT * FROM "{alias}".keyed_charges WHERE {same}')
+    paying = "SELECT piece // 65536 AS number FROM weights UNION ALL SELECT payer_key FROM spend_weights"
+    own = f'SELECT a.* FROM "{alias}".attempts a SEMI JOIN ({paying}) p ON p.number = a.attempt_key'
+    engine.table("attempts", own)
     open_line(engine, delivery, line)
 
 
 def _view_kept(engine: DuckDB, alias: str) -> None:
     for name in KEPT:
-        if name not in _LARGE:
+        if name not in (*_LARGE, "attempts"):
             engine.view(name, f'SELECT * FROM "{alias}".{name}')
 
 
 def _narrow(engine: DuckDB, alias: str) -> None:
-    """Make charges and weights of what is in `own_slots` alone, instead of all there are."""
+    """Make charges, weights and slots of what is in `own_slots` alone, instead of all there are."""
     for name, (target, period) in _LARGE.items():
         same = f"o.target = x.{target} AND o.period = x.{period}"
         engine.table(name, f'SELECT x.* FROM "{alias}".{name} x JOIN own_slots o ON {same}')

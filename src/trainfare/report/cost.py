@@ -176,8 +176,13 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
     asked = groups.Groups(question.basis, question.slice, by)
     names = [f"k{index}" for index in range(len(by))]
     held = asked.held
-    summed = asked.summed(opened)
-    fragments = (summed or asked.from_digest(opened) or asked.from_shares()) | {
+    ways = {
+        "digest_cost": asked.summed,
+        "digest_window_cost": asked.within,
+        "cost": lambda opened: asked.from_digest(opened) or asked.from_shares(opened),
+    }
+    step, told = next((step, told) for step, way in ways.items() if (told := way(opened)) is not None)
+    fragments = told | {
         "names": "".join(f", {name}" for name in names),
         "held_names": "".join(f", {name}" for name in held),
         "same_group": " AND ".join(["true", *(f"c.{name} IS NOT DISTINCT FROM h.{name}" for name in held)]),
@@ -188,7 +193,7 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
         "joined": "FULL" if len(held) == len(names) else "LEFT",
         "job_rate": job_rate(question),
     }
-    return step_text(PACKAGE, "digest_cost" if summed else "cost", fragments)
+    return step_text(PACKAGE, step, fragments)
 
 
 def job_rate(question: Question) -> str:

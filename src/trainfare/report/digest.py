@@ -40,6 +40,7 @@ STEPS = (
     "digest_shares",
     "digest_placements",
     "digest_costs",
+    "digest_spent",
     "digest_job_costs",
     "digest_hours",
     "digest_jobs",
@@ -95,8 +96,9 @@ def _open_numbers(engine: DuckDB, book: BookFiles) -> None:
         engine.view(name, select_of(book, name) if name in tables_of([book]) else nothing)
 
 
-def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str) -> None:
-    """Put one job's shares, placements and attempts before those of the books that these attached digests are of.
+def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str, prefix: str = "") -> None:
+    """Put one job's shares, placements and attempts, under names with this prefix, before those of the books that these attached digests
+    are of, or before those of another job.
 
     A question about that job has the same answer from these, and need not read everybody's.
     """
@@ -117,7 +119,8 @@ def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str) -> None:
             f'FROM {own["attempts"]} a JOIN "{alias}".digest_sets s ON s."set" = a."set"'
         )
     for name, selects in parts.items():
-        engine.view(name, " UNION ALL ".join(selects))
+        engine.drop(f"{prefix}{name}")
+        engine.table(f"{prefix}{name}", " UNION ALL ".join(selects))
 
 
 def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -> None:
@@ -137,6 +140,7 @@ def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -
         "digest_attempts": seen,
         "digest_jobs": seen,
         "digest_costs": f"{of_label_payer(sees, 'x')} OR {seen}",
+        "digest_spent": f"{of_label_payer(sees, 'x')} OR {seen}",
         "digest_job_costs": job,
         "digest_hours": job,
         "digest_set_hours": seen,

@@ -1,4 +1,4 @@
--- In: the placements asked about, attempts, machines. Out: the hours of each job per group. Wall time of a job is the union of its placements' time within the
+-- In: the placements asked about, labels and machines joined to them. Out: the hours of each job per group. Wall time of a job is the union of its placements' time within the
 -- group, GPU time the sum.
 WITH whole AS (
   SELECT *, CAST(NULL AS DATE) AS day FROM {{placements}}
@@ -13,9 +13,7 @@ days AS (
 held AS (
   SELECT h.job_id AS job, h.starts, h.ends, h.gpu_micros,
     h.billed_starts, greatest(h.billed_starts, h.billed_ends) AS billed_ends{{hold_keys}}
-  FROM {{spans}} h
-  LEFT JOIN attempts a ON a.job_id = h.job_id AND a.attempt = h.attempt
-  LEFT JOIN machines m ON m.resource_id = h.resource_id
+  FROM {{spans}} h{{hold_joins}}
 ),
 marked AS (
   SELECT *,

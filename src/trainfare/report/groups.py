@@ -1,12 +1,12 @@
 """What payers pay and jobs hold per group, as queries: from the shares themselves, or from a digest where it knows enough."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trainfare.engine.duckdb import quoted, step_text
 from trainfare.report import keys
 from trainfare.report.opened import Opened
-from trainfare.report.slice import HELD, Slice, among, of_share
+from trainfare.report.slice import HELD, NUMBERED, Slice, among, of_share
 from trainfare.tables import LABELS
 
 PACKAGE = "trainfare.report"
@@ -35,11 +35,14 @@ class Groups:
             "held_names": "".join(f", {name}" for name in self.held),
         }
 
-    def from_shares(self) -> dict[str, str]:
+    def from_shares(self, opened: Opened) -> dict[str, str]:
         """The three queries that a report is made of, over the shares and placements themselves."""
+        slice_ = _numbered(opened, self.slice, self.by) or self.slice
         told = self.fragments | {
-            "shares": self.slice.shares,
-            "placements": self.slice.placements,
+            "shares": slice_.shares,
+            "share_joins": slice_.origin.joined("s"),
+            "placements": slice_.placements,
+            "hold_joins": slice_.origin.joined("h"),
             "spans": "days" if any(key in keys.OF_TIME for key in self.by) else "whole",
         }
         return {
@@ -55,6 +58,7 @@ class Groups:
             return None
         by_day = "" if opened.has_only(self.slice.days) else _days(self.slice, "h.day")
         return self.fragments | {
+            "money": _money([*self.by, *(key for key, _ in self.slice.only)]),
             "where": self.slice.money + _days(self.slice, "day"),
             "only_shares": " AND ".join(["true", *(of_share(key, values) for key, values in self.slice.only)]),
             "only_holds": _only(self.slice, keys.of_hold) + by_day,
@@ -66,8 +70,19 @@ class Groups:
 
     def summed(self, opened: Opened) -> dict[str, str] | None:
         """What a report by labels alone needs for the whole time of one book, where sums are kept; None for any other."""
+        return self._of_labels(opened) if opened.has_only(self.slice.days) else None
+
+    def within(self, opened: Opened) -> dict[str, str] | None:
+        """What such a report needs for some days of one book."""
+        told = None if opened.has_only(self.slice.days) else self._of_labels(opened)
+        if told is None or self.slice.days is None:
+            return None
+        first, last = (f"DATE '{day}'" for day in self.slice.days)
+        return told | {"first": first, "last": last, "only_holds": _only(self.slice, keys.of_hold)}
+
+    def _of_labels(self, opened: Opened) -> dict[str, str] | None:
         told = self.of_digest(opened, LABELS)
-        if told is None or len(opened.books) > 1 or not opened.has_only(self.slice.days):
+        if told is None or len(opened.books) > 1:
             return None
         return told | {"group_costs": step_text(PACKAGE, "digest_group_costs", told)}
 
@@ -104,14 +119,27 @@ def paid(opened: Opened, slice_: Slice, asked: Sequence[str]) -> str:
     known = {*LABELS, *keys.OF_TIME, *keys.OF_CHARGE, "payer"}
     every = {*asked, *(key for key, _ in slice_.only)}
     if opened.by_digest and all(key in known or key.startswith("label:") for key in every):
-        joined = 'digest_costs s LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"'
+        joined = f'{_money(every)} s LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"'
         where = [slice_.money, *(of_share(key, values) for key, values in slice_.only)]
         chosen = f"SELECT s.* FROM {joined} WHERE {' AND '.join(where)}{_days(slice_, 's.day')}"
         return f'({chosen}) s LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"'
-    return (
-        f"{slice_.shares} s LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
-        "LEFT JOIN machines m ON m.resource_id = s.resource_id"
-    )
+    own = _numbered(opened, slice_, asked) or slice_
+    return f"{own.shares} s{own.origin.joined('s')}"
+
+
+def _numbered(opened: Opened, slice_: Slice, asked: Sequence[str]) -> Slice | None:
+    """The same slice of a digest, where that has all that is asked about: not single jobs and attempts, and not what was productive."""
+    known = {*LABELS, *keys.OF_TIME, *keys.OF_CHARGE, *keys.OF_MACHINE, "payer"}
+    every = {*asked, *(key for key, _ in slice_.only)}
+    is_known = all(key in known or key.startswith("label:") for key in every)
+    if is_known and opened.by_machine and len(opened.books) == 1 and slice_.held == HELD:
+        return replace(slice_, origin=NUMBERED, held=NUMBERED.held)
+    return None
+
+
+def _money(asked: Iterable[str]) -> str:
+    """The smallest table of a digest that has the money by all these keys."""
+    return "digest_costs" if {"rule", "source", "account"} & {*asked} else "digest_spent"
 
 
 def _days(slice_: Slice, day: str) -> str:

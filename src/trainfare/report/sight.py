@@ -8,6 +8,8 @@ from trainfare.tables import BASES, LABELS, MONEY
 
 OPEN = ("rules_in_force", "settings")
 """Tables of a book that are nobody's."""
+EVERY = "every_"
+"""Before the names of tables of which only a part is seen."""
 
 
 def restrict(engine: DuckDB, tables: Iterable[str], sees: Sequence[str]) -> None:
@@ -19,8 +21,8 @@ def restrict(engine: DuckDB, tables: Iterable[str], sees: Sequence[str]) -> None
     selects = _selects(sees)
     for name in tables:
         if name not in OPEN:
-            engine.run(f'ALTER VIEW "{name}" RENAME TO "every_{name}"')
-            engine.view(name, selects.get(name, f'SELECT * FROM "every_{name}" WHERE false'))
+            engine.run(f'ALTER VIEW "{name}" RENAME TO "{EVERY}{name}"')
+            engine.view(name, selects.get(name, f'SELECT * FROM "{EVERY}{name}" WHERE false'))
 
 
 def of_attempt(sees: Sequence[str], alias: str) -> str:

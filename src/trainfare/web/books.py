@@ -1,10 +1,9 @@
 """Published books, opened for reading: one database for the whole process, and engines lent to one request at a time."""
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from trainfare.config import Config
 from trainfare.engine.duckdb import DuckDB
@@ -12,10 +11,10 @@ from trainfare.errors import IncompleteError
 from trainfare.period import Month
 from trainfare.report import digest
 from trainfare.report.opened import Opened, open_books, tables_of
-from trainfare.report.sight import restrict
+from trainfare.report.sight import EVERY, restrict
 from trainfare.store import Book, Store
 from trainfare.web.answers import Answers
-from trainfare.web.kept import Kept
+from trainfare.web.kept import Digest, Kept
 from trainfare.web.reader import Memory, Reader
 from trainfare.web.standing import Published, Standing
 from trainfare.web.viewer import Viewer
@@ -25,6 +24,15 @@ LENT_AT_ONCE = 8
 KEPT_IDLE = 24
 
 Key = tuple[tuple[int, ...], tuple[str, ...] | None, str | None]
+
+
+@dataclass(frozen=True)
+class Lent:
+    """Books opened for one reader at a time, and what they were opened as."""
+
+    key: Key
+    reader: Reader
+    opened: Opened
 
 
 class Shelf:
@@ -43,7 +51,7 @@ class Shelf:
         self._memory = Memory()
         self._standing = Standing(store.catalog)
         self.answers = Answers()
-        self._idle: OrderedDict[int, tuple[Key, Opened]] = OrderedDict()
+        self._idle: list[Lent] = []
 
     @property
     def published(self) -> Published:
@@ -71,13 +79,15 @@ class Shelf:
         """
         key = (tuple(book.id for book in books), viewer.sees, job)
         with self._lending:
-            opened = self._take(key) or self._open(key, viewer, books)
+            lent = (
+                self._idle_one(lambda kept: kept == key) or self._turned(key, books) or self._open(key, viewer, books)
+            )
             try:
-                yield opened
+                yield lent.opened
             except BaseException:
-                opened.engine.close()
+                lent.reader.close()
                 raise
-            self._keep(key, opened)
+            self._keep(lent)
 
     @contextmanager
     def account(self, book: Book) -> Iterator[tuple[DuckDB, str]]:
@@ -86,9 +96,9 @@ class Shelf:
         with self._lending, closing(self._database.another()) as engine:
             yield engine, alias
 
-    def prepare(self) -> None:
-        """Open the newest version of every month once, so that the first question need not wait for it. Accounts take
-        longer, and are made meanwhile.
+    def prepare(self, first: Callable[[], None]) -> None:
+        """Open the newest version of every month once, so that the first question need not wait for it. What is asked `first`,
+        and accounts, which take longer, follow meanwhile.
         """
         books = self.current()
         for book in books:
@@ -96,42 +106,66 @@ class Shelf:
         new = [book for book in reversed(books) if book.id not in self._preparing]
         self._preparing |= {book.id for book in new}
         if new:
-            threading.Thread(target=lambda: [self._kept.account(book) for book in new], daemon=True).start()
+            threading.Thread(target=self._follow, args=(first, new), daemon=True).start()
+
+    def _follow(self, first: Callable[[], None], books: Sequence[Book]) -> None:
+        first()
+        for book in books:
+            self._kept.account(book)
 
     def close(self) -> None:
         with self._lock:
-            for _, opened in self._idle.values():
-                opened.engine.close()
+            for lent in self._idle:
+                lent.reader.close()
             self._idle.clear()
         self._database.close()
 
-    def _open(self, key: Key, viewer: Viewer, books: Sequence[Book]) -> Opened:
+    def _open(self, key: Key, viewer: Viewer, books: Sequence[Book]) -> Lent:
         engine = Reader(self._database, self._memory, key)
         opened = open_books(engine, [self.store.files(book) for book in books])
-        digests = [self._kept.digest(book) for book in sorted(books, key=lambda book: book.month)]
-        *_, job = key
-        if job is not None:
-            digest.open_job(engine, [one.alias for one in digests], job)
+        digests = self._digests(books)
         if viewer.sees is not None:
             restrict(engine, tables_of(opened.books), viewer.sees)
+        *_, job = key
+        if job is not None:
+            self._turn(engine, key, digests)
         by_digest = job is None and all(one.is_uniform for one in digests)
         if by_digest:
             digest.attach(engine, [one.alias for one in digests], viewer.sees)
         spans = [one.days for one in digests if one.days]
         days = (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
-        return replace(opened, by_digest=by_digest, by_machine=by_digest and viewer.sees is None, days=days)
+        told = replace(opened, by_digest=by_digest, by_machine=by_digest and viewer.sees is None, days=days)
+        return Lent(key, engine, told)
 
-    def _take(self, key: Key) -> Opened | None:
+    def _turned(self, key: Key, books: Sequence[Book]) -> Lent | None:
+        """Books that were opened for another job, turned to the one that is asked about: three tables instead of all."""
+        versions, sees, job = key
+        if job is None:
+            return None
+        found = self._idle_one(lambda kept: kept[:2] == (versions, sees) and kept[2] is not None)
+        if found:
+            self._turn(found.reader, key, self._digests(books))
+        return replace(found, key=key) if found else None
+
+    def _turn(self, reader: Reader, key: Key, digests: Sequence[Digest]) -> None:
+        _, sees, job = key
+        reader.key = key
+        digest.open_job(reader, [one.alias for one in digests], job or "", "" if sees is None else EVERY)
+
+    def _digests(self, books: Sequence[Book]) -> list[Digest]:
+        return [self._kept.digest(book) for book in sorted(books, key=lambda book: book.month)]
+
+    def _idle_one(self, wanted: Callable[[Key], bool]) -> Lent | None:
+        """The one that was used last, of those nobody uses now."""
         with self._lock:
-            for number, (kept, opened) in reversed(self._idle.items()):
-                if kept == key:
-                    del self._idle[number]
-                    return opened
+            for place in range(len(self._idle) - 1, -1, -1):
+                if wanted(self._idle[place].key):
+                    return self._idle.pop(place)
         return None
 
-    def _keep(self, key: Key, opened: Opened) -> None:
+    def _keep(self, lent: Lent) -> None:
         with self._lock:
-            self._idle[id(opened)] = (key, opened)
-            dropped = [self._idle.popitem(last=False)[1] for _ in range(len(self._idle) - KEPT_IDLE)]
-        for _, old in dropped:
-            old.engine.close()
+            self._idle.append(lent)
+            dropped = [self._idle.pop(0) for _ in range(len(self._idle) - KEPT_IDLE)]
+        for old in dropped:
+            old.reader.close()

@@ -47,12 +47,12 @@ def _cells(answer: Answer) -> int:
 
 
 class Reader(DuckDB):
-    """A connection to one set of books as one viewer sees them. Only reads."""
+    """A connection to one set of books as one viewer sees them; its key tells it from any that would answer otherwise. Only reads."""
 
     def __init__(self, database: DuckDB, memory: Memory, key: Hashable) -> None:
         self.connection = database.another().connection
         self._memory = memory
-        self._key = key
+        self.key = key
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return list(self._answer(sql)[1])
@@ -62,9 +62,9 @@ class Reader(DuckDB):
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _answer(self, sql: str) -> Answer:
-        answer = self._memory.get((self._key, sql))
+        answer = self._memory.get((self.key, sql))
         if answer is None:
             rows = super().rows(sql)
             answer = ([column[0] for column in self.connection.description or ()], rows)
-            self._memory.put((self._key, sql), answer)
+            self._memory.put((self.key, sql), answer)
         return answer

@@ -8,6 +8,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from trainfare.web.api.answer import PROBLEMS
 from trainfare.web.books import Shelf
 from trainfare.web.figures import CONTENT_TYPE, Figures
+from trainfare.web.first import ask_first
 from trainfare.web.problems import MEDIA_TYPE, Problem, answer
 from trainfare.web.rights import PUBLIC, may_scrape
 from trainfare.web.viewer import Viewer
@@ -39,10 +40,10 @@ def livez() -> str:
     summary="Whether it can answer",
     tags=["watch"],
 )
-def readyz(shelf: Shelf) -> Response[Any]:
-    """The catalog can be read, and the newest books are open."""
+def readyz(shelf: Shelf, figures: Figures) -> Response[Any]:
+    """The catalog can be read, and the newest books are open. What people ask first of them is asked meanwhile."""
     try:
-        shelf.prepare()
+        shelf.prepare(lambda: ask_first(shelf, figures))
     except Exception:  # whatever it is, the answer is the same; the log has it when somebody asks for a book
         return answer(Problem(503, "the books cannot be read now", "Its log says more when a book is asked for."))
     return Response("ok\n", media_type=MediaType.TEXT)

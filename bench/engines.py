@@ -37,7 +37,7 @@ from invented import HOURS, Invented, invent
 
 LINES_PER_MACHINE = HOURS * 3
 SAMPLED_SECONDS = 0.5
-DRIVER_MEMORY = "2g"
+DRIVER_MEMORY = "3g"
 READER_MEMORY = "1GB"
 """For the embedded reader beside Spark's driver."""
 COMPARING_MEMORY = "4GB"

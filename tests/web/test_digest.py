@@ -154,7 +154,8 @@ def test_a_job_opened_alone_is_the_same_job(shelf: Shelf, sees: tuple[str, ...] 
         question = Question([], only=(("job", (job_id,)),))
         with shelf.opened(viewer, books) as whole, shelf.opened(viewer, books, job_id) as alone:
             assert job.facts(alone, job_id) == job.facts(whole, job_id)
-            for find in (job.by_category, job.attempts, job.machines, job.spans, trend.by_kind):
+            assert used.checkpoints(alone, question, 1) == used.checkpoints(whole, question, 1)
+            for find in (job.by_category, job.attempts, job.machines, job.spans, job.phases, trend.by_kind):
                 assert find(alone, question) == find(whole, question)
             for told in job.rates(alone, question):
                 for per in ("wall", "gpu"):

@@ -25,6 +25,9 @@ path = "jobs.csv"
 
 [[source]]
 path = "machines.csv"
+
+[[source]]
+path = "measurements.csv"
 """
 
 
@@ -43,6 +46,9 @@ path = "earlier/*/jobs.csv"
 
 [[source]]
 path = "earlier/*/machines.csv"
+
+[[source]]
+path = "earlier/*/measurements.csv"
 """
 SCALES = (0.82, 0.7, 0.88, 0.62, 0.55)
 """How large the months before are, the last one first."""

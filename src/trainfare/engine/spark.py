@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -39,6 +40,8 @@ EXACT = {
 }
 """What every session must have for the digits to be the same. A user's settings cannot overrule these."""
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+ROOMY = {"spark.sql.autoBroadcastJoinThreshold": "2MB"}
+"""Spark judges by the size of files what the driver can hold whole, and ours take a hundredth of what their rows take in memory."""
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "8"}
 """For a session within this process: nothing listens beyond this machine, and few partitions for few cores."""
 PORTS = {"spark": "7077", "sc": "15002"}
@@ -210,13 +213,13 @@ def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bo
     if master:
         builder = builder.remote(master) if is_remote else builder.master(master)
     local = LOCAL if master.startswith("local") else {}
-    for name, value in ({} if is_remote else {**QUIET, **local, **settings}).items():
+    for name, value in ({} if is_remote else {**QUIET, **ROOMY, **local, **settings}).items():
         builder = builder.config(name, value)
     if local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     try:
         session = builder.getOrCreate()
-        for name, value in {**(settings if is_remote else {}), **EXACT}.items():
+        for name, value in {**({**ROOMY, **settings} if is_remote else {}), **EXACT}.items():
             session.conf.set(name, value)
         if is_ours and not is_remote:
             # It warns of every table that is numbered in one order, which is meant, and drowns what the command says.
@@ -263,6 +266,7 @@ def _shown(master: str) -> str:
 
 _FULL = ("No space left on device", "Disk quota exceeded")
 _UNSEEN = ("FileNotFoundException", "FILE_NOT_EXIST", "PATH_NOT_FOUND", "NoSuchFileException")
+_MEMORY = ("Not enough memory", "OutOfMemoryError", "Java heap space", "UNABLE_TO_ACQUIRE_MEMORY")
 _STOPPED = ("SparkContext was shut down", "stopped SparkContext", "All masters are unresponsive", "Connection refused")
 
 
@@ -271,8 +275,11 @@ def _told(folder: Place) -> Iterator[None]:
     """Name the faults of the surroundings; anything else is ours, and stays as it is."""
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         text = str(error)
+        if any(sign in text for sign in _MEMORY):
+            do = 'Give it more under [engine.settings]: "spark.driver.memory" or "spark.executor.memory" = "4g", for example.'
+            raise TrainfareError("--engine spark", "Spark ran out of memory", do) from error
         if any(sign in text for sign in _FULL):
             do = "Free some space and run the command again; what was published stands."
             raise TrainfareError(str(folder), "the disk is full", do) from error

@@ -176,12 +176,11 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
     asked = groups.Groups(question.basis, question.slice, by)
     names = [f"k{index}" for index in range(len(by))]
     held = asked.held
-    ways = {
-        "digest_cost": asked.summed,
-        "digest_window_cost": asked.within,
-        "cost": lambda opened: asked.from_digest(opened) or asked.from_shares(opened),
-    }
-    step, told = next((step, told) for step, way in ways.items() if (told := way(opened)) is not None)
+    step, told = "digest_cost", asked.summed(opened)
+    if told is None:
+        step, told = "digest_window_cost", asked.within(opened)
+    if told is None:
+        step, told = "cost", asked.from_digest(opened) or asked.from_shares(opened)
     fragments = told | {
         "names": "".join(f", {name}" for name in names),
         "held_names": "".join(f", {name}" for name in held),

@@ -32,6 +32,8 @@ _OF_ATTEMPT = {
 MEASURED = {
     "book_usage": _OF_ATTEMPT | {"resource_id": "VARCHAR", "measure": "VARCHAR", "value": "DECIMAL(38,6)"},
     "egress": _OF_ATTEMPT | {"currency": "VARCHAR"} | dict.fromkeys(BASES, MONEY),
+    "book_work": {"job_id": "VARCHAR", "attempt": "INTEGER", "starts": "BIGINT", "ends": "BIGINT"}
+    | {"part": "VARCHAR", "how": "VARCHAR"},
 }
 """Tables that a book may have been built without; then nothing was measured."""
 STEPS = (
@@ -53,6 +55,7 @@ STEPS = (
     "digest_usage",
     "digest_egress",
     "digest_uses",
+    "digest_work",
 )
 """In the order they are made."""
 TABLES = (*KEPT, *STEPS)
@@ -97,12 +100,13 @@ def _open_numbers(engine: DuckDB, book: BookFiles) -> None:
 
 
 def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str, prefix: str = "") -> None:
-    """Put one job's shares, placements and attempts, under names with this prefix, before those of the books that these attached digests
-    are of, or before those of another job.
+    """Put one job's shares, placements, attempts and lost time, under names with this prefix, before those of the books that these
+    attached digests are of, or before those of another job; and make `uses` of what was measured of it.
 
     A question about that job has the same answer from these, and need not read everybody's.
     """
-    parts: dict[str, list[str]] = {"shares": [], "book_placements": [], "book_attempts": []}
+    parts: dict[str, list[str]] = {"shares": [], "book_placements": [], "book_attempts": [], "book_work": []}
+    measured = []
     for alias in aliases:
         found = engine.rows(f'SELECT job FROM "{alias}".digest_attempts WHERE job_id = {quoted(job_id)} LIMIT 1')
         where = f"WHERE job = {found[0][0] if found else -1}"
@@ -118,9 +122,13 @@ def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str, prefix: str = 
             f"SELECT a.job_id, a.attempt, a.state, {', '.join(f's.{name}' for name in LABEL_COLUMNS)} "
             f'FROM {own["attempts"]} a JOIN "{alias}".digest_sets s ON s."set" = a."set"'
         )
+        parts["book_work"].append(f'SELECT * EXCLUDE (job) FROM "{alias}".digest_work {where}')
+        measured.append(f'SELECT * EXCLUDE (job, "set") FROM "{alias}".digest_uses {where}')
     for name, selects in parts.items():
         engine.drop(f"{prefix}{name}")
         engine.table(f"{prefix}{name}", " UNION ALL ".join(selects))
+    same = "a.job_id = u.job_id AND a.attempt = u.attempt"
+    engine.table("uses", f"SELECT u.* FROM ({' UNION ALL '.join(measured)}) u SEMI JOIN book_attempts a ON {same}")
 
 
 def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
-from trainfare.report import cost
+from trainfare.report import cost, used
 from trainfare.report.cost import Question
 from trainfare.report.estimated import part
 from trainfare.report.opened import Opened
@@ -64,16 +64,22 @@ def attempts(opened: Opened, question: Question) -> list[dict[str, Any]]:
 
 
 def machines(opened: Opened, question: Question) -> list[dict[str, Any]]:
-    """The machines the job held: how long, how much of them, and what it paid for each."""
+    """The machines the job held: how long, how much of them, what part of that their GPUs were busy if it was measured, and what it
+    paid for each.
+    """
+    uses = used.of_job(opened, _job(question))
+    busy = f"SELECT machine_id, sum(busy) AS busy, sum(held) AS held FROM {uses} GROUP BY machine_id" if uses else ""
     return opened.engine.records(
         "SELECT coalesce(h.machine_id, s.machine_id) AS machine, m.gpu_model, m.pool, m.region, h.attempts, h.gpu_seconds, "
+        f"{'u.busy * 0.000001' if uses else 'NULL'} AS busy_seconds, {'u.held * 0.000001' if uses else 'NULL'} AS measured_seconds, "
         "s.cost, s.estimated "
         "FROM (SELECT machine_id, any_value(resource_id) AS resource_id, count(DISTINCT attempt) AS attempts, "
         "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds "
         f"  FROM {question.slice.placements} GROUP BY machine_id) h "
         f"FULL JOIN (SELECT machine_id, sum({question.basis}) AS cost, {part(question.basis)} AS estimated "
         f"FROM {question.slice.shares} s GROUP BY machine_id) s "
-        "ON s.machine_id = h.machine_id LEFT JOIN machines m ON m.resource_id = h.resource_id "
+        f"ON s.machine_id = h.machine_id {f'LEFT JOIN ({busy}) u ON u.machine_id = h.machine_id' if uses else ''} "
+        "LEFT JOIN machines m ON m.resource_id = h.resource_id "
         "ORDER BY s.cost DESC NULLS LAST, machine LIMIT 500"
     )
 
@@ -85,6 +91,20 @@ def spans(opened: Opened, question: Question) -> list[dict[str, Any]]:
         "make_timestamp(h.ends * 1000000) AS ended "
         f"FROM {question.slice.placements} h LEFT JOIN attempts a ON a.job_id = h.job_id AND a.attempt = h.attempt "
         "ORDER BY h.attempt, h.starts, h.machine_id LIMIT 2000"
+    )
+
+
+def phases(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """What of each attempt's time was not kept work, in order: starting, writing a checkpoint, or lost."""
+    if not used.is_measured(opened, "book_work"):
+        return []
+    return opened.engine.records(
+        "SELECT w.attempt, make_timestamp(w.starts * 1000000) AS started, make_timestamp(w.ends * 1000000) AS ended, "
+        "CASE WHEN w.how = 'measured' AND w.starts <= h.starts THEN 'starting' WHEN w.part = 'overhead' THEN 'checkpoint' "
+        "ELSE 'lost' END AS phase, w.how "
+        "FROM book_work w LEFT JOIN (SELECT attempt, min(starts) AS starts FROM book_placements "
+        f"WHERE job_id = {quoted(_job(question))} GROUP BY attempt) h ON h.attempt = w.attempt "
+        f"WHERE w.job_id = {quoted(_job(question))} ORDER BY w.attempt, w.starts, w.ends"
     )
 
 

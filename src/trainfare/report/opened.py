@@ -39,6 +39,8 @@ class Opened:
     """Whether the engine has digests of these books in which each job has one set of labels."""
     by_machine: bool = False
     """Whether these digests also tell about machines: to those who see everything."""
+    is_one_job: bool = False
+    """Whether the engine has one job alone, and what was measured of it in `uses`."""
     days: tuple[date, date] | None = None
     """The first day of any money or time in the books, and the one after the last; known where there are digests."""
 

@@ -74,6 +74,15 @@ def placed(opened: Opened, question: Question, machines: int) -> list[dict[str, 
 IN_BOOKS = {"placements": "book_placements", "usage": "book_usage"}
 
 
+def of_job(opened: Opened, job_id: str) -> str | None:
+    """A FROM item: how busy the GPUs were that one job held; None if the books were built without measurements."""
+    if opened.is_one_job:
+        return "uses"
+    if not is_measured(opened, "book_usage"):
+        return None
+    return f"(SELECT * FROM ({step_text(PACKAGE, 'uses', IN_BOOKS)}) WHERE job_id = {quoted(job_id)})"
+
+
 def checkpoints(opened: Opened, question: Question, most: int) -> list[dict[str, Any]]:
     """How often the dearest jobs save their work, how long that takes, and the interval that would lose least."""
     if not is_measured(opened, "checkpointing"):

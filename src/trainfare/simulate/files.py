@@ -10,7 +10,7 @@ from pathlib import Path
 from trainfare.money import amount
 from trainfare.period import Month
 from trainfare.simulate import charges as machine_charges
-from trainfare.simulate import overheads, shared
+from trainfare.simulate import measured, overheads, shared
 from trainfare.simulate.charges import CLOUD_BILL, OWNED_BILL, Charge
 from trainfare.simulate.clock import stamp
 from trainfare.simulate.company import Work, stream, work
@@ -29,7 +29,8 @@ MACHINE_COLUMNS = (
     *("account", "existed_from", "existed_to"),
 )
 README = """An invented month ({month}, seed {seed}) of a company that does not exist: two bills in FOCUS form, a job
-log and a list of machines. truth.csv says what every payer owes by every rule; it was not taken from these files.
+log, a list of machines and what was measured of the jobs. truth.csv says what every payer owes by every rule; it was not
+taken from these files.
 """
 
 Owed = dict[tuple[str, str], list[int]]
@@ -43,6 +44,7 @@ class Simulated:
     bills: tuple[Path, ...]
     jobs: Path
     machines: Path
+    measurements: Path
     truth: Path
     work: Work
     charges: tuple[Charge, ...]
@@ -70,7 +72,7 @@ def invent(seed: int, month: Month, scale: float = 1.0, jobs_before: int = 0) ->
 
 
 def write(folder: Path, seed: int, month: Month = DEFAULT_MONTH, scale: float = 1.0, jobs_before: int = 0) -> Simulated:
-    """Write both bills, the job log, the machines and the truth into `folder`, which is made if need be."""
+    """Write both bills, the job log, the machines, the measurements and the truth into `folder`, which is made if need be."""
     events, charges = invent(seed, month, scale, jobs_before)
     owed = settle(events, charges)
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,8 +83,10 @@ def write(folder: Path, seed: int, month: Month = DEFAULT_MONTH, scale: float = 
     # Servers stay from month to month, so only the last month's list has them.
     listed = [machine for machine in events.machines if not (jobs_before and machine.pool is SERVERS)]
     machines = _write_table(folder / "machines.csv", MACHINE_COLUMNS, _machine_rows(listed))
+    told = measured.rows(stream(seed, "measured"), events)
+    measurements = _write_table(folder / "measurements.csv", measured.COLUMNS, told)
     truth = _write_table(folder / "truth.csv", ("payer", "rule", *BASES), _truth_rows(owed))
-    simulated = Simulated(folder, bills, jobs, machines, truth, events, tuple(charges), owed)
+    simulated = Simulated(folder, bills, jobs, machines, measurements, truth, events, tuple(charges), owed)
     (folder / "truth.json").write_text(json.dumps(_summary(simulated, seed, scale), indent=1) + "\n", encoding="utf-8")
     (folder / "README.txt").write_text(README.format(month=month, seed=seed), encoding="utf-8")
     return simulated

@@ -134,7 +134,8 @@ class Shelf:
             digest.attach(engine, [one.alias for one in digests], viewer.sees)
         spans = [one.days for one in digests if one.days]
         days = (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
-        told = replace(opened, by_digest=by_digest, by_machine=by_digest and viewer.sees is None, days=days)
+        sees_all = by_digest and viewer.sees is None
+        told = replace(opened, by_digest=by_digest, by_machine=sees_all, is_one_job=job is not None, days=days)
         return Lent(key, engine, told)
 
     def _turned(self, key: Key, books: Sequence[Book]) -> Lent | None:

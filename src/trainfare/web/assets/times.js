@@ -28,27 +28,43 @@ function crossed(right, middle, height, stroke) {
   return [line(right - half, middle - half, right + half, middle + half), line(right - half, middle + half, right + half, middle - half)];
 }
 
-/** One row per attempt or machine, one bar per span; colour, paleness and a cross say how it ended. */
+/** How long an attempt was in each phase that is known of it, in words. */
+function phased(phases) {
+  const sums = {};
+  for (const { phase, from, to } of phases) sums[phase] = (sums[phase] ?? 0) + Date.parse(to) - Date.parse(from);
+  return Object.entries(sums).map(([phase, taken]) => `\n${phase}: ${duration(taken)}`).join("");
+}
+
+/** One row per attempt or machine, one bar per span; colour and a cross say how it ended, and over it lie the phases that are known of it: starting, checkpoints, lost. */
 export function gantt(told, colours, room) {
   const most = room.width < 460 ? 12 : 22;
+  const known = (span) => told.phases?.[span.attempt] ?? [];
+  const looks = { starting: { fill: colours.muted }, checkpoint: { fill: colours.text, opacity: 0.75 }, lost: { fill: colours.surface, opacity: 0.65 } };
   return {
     grid: { top: 8, left: 4, right: 16, bottom: 4, containLabel: true },
     xAxis: { type: "time", min: told.from, max: told.to, axisLabel: { color: colours.muted, hideOverlap: true, formatter: (value) => moment(value) }, splitLine: { show: true, lineStyle: { color: colours.line } }, axisLine: { lineStyle: { color: colours.line } }, splitNumber: room.width < 460 ? 3 : 6 },
     yAxis: { type: "category", inverse: true, data: told.rows, axisLabel: { color: colours.text, formatter: (name) => clip(name, most) }, axisTick: { show: false }, axisLine: { lineStyle: { color: colours.line } } },
-    tooltip: { formatter: ({ data }) => `${told.rows[data.value[0]]}\n${data.state}\n${moment(data.value[1])} to ${moment(data.value[2])} UTC\n${duration(data.value[2] - data.value[1])}` },
+    tooltip: { formatter: ({ data }) => `${told.rows[data.value[0]]}\n${data.state}\n${moment(data.value[1])} to ${moment(data.value[2])} UTC\n${duration(data.value[2] - data.value[1])}${phased(data.phases)}` },
     series: [
       {
         type: "custom",
         encode: { x: [1, 2], y: 0 },
-        data: told.spans.map((span) => ({ value: [span.row, Date.parse(span.from), Date.parse(span.to)], state: span.state, itemStyle: { color: colours.series[TONES[span.state] ?? 7] } })),
+        data: told.spans.map((span) => ({ value: [span.row, Date.parse(span.from), Date.parse(span.to)], state: span.state, phases: known(span), itemStyle: { color: colours.series[TONES[span.state] ?? 7] } })),
         renderItem: (params, api) => {
           const [left, middle] = api.coord([api.value(1), api.value(0)]), [right] = api.coord([api.value(2), api.value(0)]);
           const height = Math.min(api.size([0, 1])[1] * 0.62, 20);
           const span = told.spans[params.dataIndex], width = Math.max(right - left, 2), top = middle - height / 2;
+          const phases = known(span);
+          const over = phases.flatMap(({ phase, from, to }) => {
+            const [begin] = api.coord([Date.parse(from), api.value(0)]), [end] = api.coord([Date.parse(to), api.value(0)]);
+            const x = Math.max(begin, left), wide = Math.min(Math.max(end - x, 1.2), left + width - x);
+            return wide > 0 && end > left ? [{ type: "rect", shape: { x, y: top, width: wide, height }, style: looks[phase] }] : [];
+          });
           return {
             type: "group",
             children: [
-              { type: "rect", shape: { x: left, y: top, width, height, r: 2 }, style: { fill: api.visual("color"), opacity: LOST.has(span.state) ? 0.6 : 1 } },
+              { type: "rect", shape: { x: left, y: top, width, height, r: 2 }, style: { fill: api.visual("color"), opacity: LOST.has(span.state) && !phases.length ? 0.6 : 1 } },
+              ...over,
               ...(LOST.has(span.state) ? crossed(left + width, middle, height, colours.text) : []),
               ...(width > 62 && height >= 14 ? [{ type: "text", style: { text: span.state, x: left + 6, y: middle, verticalAlign: "middle", fill: "#fff", stroke: "rgba(0,0,0,0.55)", lineWidth: 2, fontSize: Math.min(11, height) } }] : []),
             ],

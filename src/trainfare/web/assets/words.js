@@ -20,7 +20,8 @@ export function amount(value, unit) {
 export function tick(value, unit) {
   const sign = signs[unit?.slice(0, 3)] ?? "";
   const told = `${value < 0 ? "−" : ""}${sign}${(Math.abs(value) < 1 ? small : short).format(Math.abs(value))}`;
-  return unit === "%" ? `${value} %` : told;
+  if (unit === "%") return `${value} %`;
+  return unit === "GB" || unit === "TB" ? `${told} ${unit}` : told;
 }
 
 export function clip(text, length) {

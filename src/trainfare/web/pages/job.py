@@ -6,10 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from trainfare.report import cost, trend
+from trainfare.report import cost, trend, used
 from trainfare.report import job as jobs
 from trainfare.report.render import exact, money
 from trainfare.tables import LABELS
+from trainfare.web.pages import measured
 from trainfare.web.pages.desk import Desk
 from trainfare.web.pages.frame import BASIS_NAMES
 from trainfare.web.pages.panel import Column, Figure, Panel, Sheet, apart, ratio
@@ -17,6 +18,8 @@ from trainfare.web.problems import NotThereError
 
 MOST_VERSIONS = 8
 MOST_ROWS = 32
+MOST_PHASES = 2000
+PHASES = ("starting", "checkpoint", "lost")
 
 
 def sheet(desk: Desk, job: str) -> Sheet:
@@ -109,6 +112,7 @@ def bases(desk: Desk, job: str) -> Panel:
 def attempts(desk: Desk, job: str) -> Panel:
     rows = desk.ask_of(job, jobs.attempts, desk.of_job(job))
     spans = desk.ask_of(job, jobs.spans, desk.of_job(job))
+    phases = desk.ask_of(job, jobs.phases, desk.of_job(job))
     per_machine = len({span["machine"] for span in spans}) <= MOST_ROWS // 2
     names = [_row(span, per_machine) for span in spans]
     shown = list(dict.fromkeys(names))[:MOST_ROWS]
@@ -116,10 +120,17 @@ def attempts(desk: Desk, job: str) -> Panel:
         "kind": "gantt",
         "rows": shown,
         "spans": [
-            {"row": shown.index(name), "from": _utc(span["started"]), "to": _utc(span["ended"]), "state": span["state"]}
+            {
+                "row": shown.index(name),
+                "from": _utc(span["started"]),
+                "to": _utc(span["ended"]),
+                "state": span["state"],
+                "attempt": span["attempt"],
+            }
             for name, span in zip(names, spans, strict=True)
             if name in shown
         ],
+        "phases": _by_attempt(phases),
     }
     columns = [
         Column("attempt", "Attempt", "count"),
@@ -131,11 +142,37 @@ def attempts(desk: Desk, job: str) -> Panel:
         Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("rate", "Per GPU h", "rate"),
     ]
+    if phases:
+        rows = [row | _spent(phases, row["attempt"]) for row in rows]
+        columns += [Column(name, name.capitalize(), "seconds") for name in PHASES]
     foot = {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")}
-    about = "Each bar is an attempt holding a machine. Pale with a cross: its work did not come to its end."
+    about = "Each bar is an attempt holding a machine, with a cross if its work did not come to its end. " + (
+        "Grey: starting up. Dark: writing a checkpoint. Pale: lost, to be done again."
+        if phases
+        else "Pale: lost. What of it was training is told where steps and checkpoints are measured."
+    )
     size = "small" if len(shown) <= 6 else "r10" if len(shown) <= 12 else "r16" if len(shown) <= 20 else "r24"
     title = "Attempts"
     return Panel("attempts", title, columns, rows, 12, about, chart if spans else None, size, foot, keep=True)
+
+
+def _by_attempt(phases: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    told: dict[str, list[dict[str, str]]] = {}
+    for one in phases[:MOST_PHASES]:
+        span = {"from": _utc(one["started"]), "to": _utc(one["ended"]), "phase": one["phase"]}
+        told.setdefault(str(one["attempt"]), []).append(span)
+    return told
+
+
+def _spent(phases: list[dict[str, Any]], attempt: int) -> dict[str, int | None]:
+    """The seconds of each phase of an attempt; none are told of one that nothing is known of."""
+    own = [one for one in phases if one["attempt"] == attempt]
+    return {
+        name: sum(int((one["ended"] - one["started"]).total_seconds()) for one in own if one["phase"] == name)
+        if own
+        else None
+        for name in PHASES
+    }
 
 
 def _row(span: dict[str, Any], per_machine: bool) -> str:
@@ -183,10 +220,26 @@ def machines(desk: Desk, job: str) -> Panel:
         Column("pool", "Pool"),
         Column("region", "Region"),
         Column("gpu_seconds", "GPU h", "hours"),
+        Column("busy", "GPUs busy", "percent"),
         Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
+    found = desk.ask_of(job, jobs.machines, desk.of_job(job))
+    rows = [row | {"busy": _part(row["busy_seconds"], row["measured_seconds"])} for row in found]
     note = "The line without a machine is money that was not shared on one: by tag, by cluster, by spend."
-    return Panel("machines", "Machines", columns, desk.ask_of(job, jobs.machines, desk.of_job(job)), 7, note=note)
+    return Panel("machines", "Machines", columns, rows, 7, note=note)
+
+
+def _part(busy: Decimal | None, held: Decimal | None) -> Decimal | None:
+    return None if busy is None or held is None else ratio(busy, held)
+
+
+def checkpoints(desk: Desk, job: str) -> Panel:
+    """How the job saves its work."""
+    found = desk.ask_of(job, used.checkpoints, desk.of_job(job), len(desk.books))
+    columns = [column for column in measured.checkpoint_columns(desk) if column.name not in ("job", "team")]
+    about = "How often the job saves its work, how long that takes, and the interval that would lose least."
+    empty = measured.unmeasured("No checkpoints were measured", "checkpoint")
+    return Panel("checkpoints", "Checkpoints", columns, found, 12, about, empty=empty)
 
 
 def versions(desk: Desk, job: str) -> Panel:
@@ -223,4 +276,5 @@ PANELS: dict[str, Callable[[Desk, str], Panel]] = {
     "attempts": attempts,
     "machines": machines,
     "versions": versions,
+    "checkpoints": checkpoints,
 }

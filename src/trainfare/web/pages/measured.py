@@ -12,9 +12,10 @@ from trainfare.web.pages.panel import Column, Panel, Record, ratio, shown
 MACHINES = 24
 CHECKED = 200
 GIGABYTE = Decimal(10**9)
+TERABYTE = 1000 * GIGABYTE
 
 
-def _empty(what: str, measure: str) -> tuple[str, str]:
+def unmeasured(what: str, measure: str) -> tuple[str, str]:
     do = (
         f'Deliver a file with the measure {measure}: name it in trainfare.toml as [[source]] path = "measurements/*.csv", and build. '
         "Its columns: job_id, attempt, machine_id, started, ended, measure, value, from_region, to_region."
@@ -54,18 +55,19 @@ def requests(desk: Desk) -> Panel:
     columns = [Column("day", "Day", "day"), *(Column(name, name, "count") for name in names.values())]
     foot = {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in names.values()}
     about = f"How often jobs asked storage, by team.{_narrowed(desk)}"
-    empty = _empty("No storage requests were measured", "storage_requests")
+    empty = unmeasured("No storage requests were measured", "storage_requests")
     return Panel("requests", "Storage requests by day", columns, rows, 7, about, chart, foot=foot, empty=empty)
 
 
 def routes(desk: Desk) -> Panel:
     found = desk.ask(used.by_route, desk.question)
     rows = [row | {"per_gigabyte": ratio(row["cost"], row["bytes"] / GIGABYTE)} for row in found]
+    name, unit = ("TB", TERABYTE) if any(row["bytes"] >= 10 * TERABYTE for row in rows) else ("GB", GIGABYTE)
     chart = {
         "kind": "ranks",
-        "unit": "GB",
+        "unit": name,
         "labels": [f"{row['from_region'] or '?'} → {row['to_region'] or '?'}" for row in rows[:12]],
-        "values": [exact(row["bytes"] / GIGABYTE) for row in rows[:12]],
+        "values": [exact(row["bytes"] / unit) for row in rows[:12]],
     }
     columns = [
         Column("from_region", "From", "key"),
@@ -82,7 +84,7 @@ def routes(desk: Desk) -> Panel:
     about = (
         f"What jobs sent from region to region, and the network cost that is theirs by these bytes.{_narrowed(desk)}"
     )
-    empty = _empty("No bytes sent were measured", "bytes_sent")
+    empty = unmeasured("No bytes sent were measured", "bytes_sent")
     size = "small" if len(rows) < 7 else ""
     return Panel(
         "routes", "Network bytes by region pair", columns, rows, 5, about, chart, size, foot, empty=empty, keep=True
@@ -127,7 +129,7 @@ def placed(desk: Desk) -> Panel:
         + _narrowed(desk)
     )
     size = "r24" if len(machines) > 14 else "r16" if len(machines) > 6 else "small"
-    empty = _empty("No GPU utilisation was measured", "gpu_busy_seconds")
+    empty = unmeasured("No GPU utilisation was measured", "gpu_busy_seconds")
     title = "Where attempts ran, and how busy their GPUs were"
     return Panel("placed", title, columns, rows, 12, about, chart, size, empty=empty)
 
@@ -157,7 +159,18 @@ def checkpoints(desk: Desk) -> Panel:
             for team in sorted({row["team"] for row in usable}, key=lambda team: team or "")
         ],
     }
-    columns = [
+    columns = checkpoint_columns(desk)
+    told = f"The {CHECKED} dearest jobs that save their work: far left is often, far up is slow. Both scales are logarithmic."
+    about = told + _narrowed(desk)
+    note = _saving(found, desk.currency)
+    empty = unmeasured("No checkpoints were measured", "checkpoint")
+    return Panel(
+        "checkpoints", "How often work is saved", columns, found, 12, about, chart, "r10", note=note, empty=empty
+    )
+
+
+def checkpoint_columns(desk: Desk) -> list[Column]:
+    return [
         Column("job", "Job", "key", lambda row: desk.job(row["job"])),
         Column("team", "Team", "key"),
         Column("checkpoints", "Checkpoints", "count"),
@@ -168,13 +181,6 @@ def checkpoints(desk: Desk) -> Panel:
         Column("spent", f"Cost {desk.currency}", "money"),
         Column("saving", "Best would save", "money"),
     ]
-    told = f"The {CHECKED} dearest jobs that save their work: far left is often, far up is slow. Both scales are logarithmic."
-    about = told + _narrowed(desk)
-    note = _saving(found, desk.currency)
-    empty = _empty("No checkpoints were measured", "checkpoint")
-    return Panel(
-        "checkpoints", "How often work is saved", columns, found, 12, about, chart, "r10", note=note, empty=empty
-    )
 
 
 def _saving(found: list[dict[str, Any]], currency: str) -> str:

@@ -6,6 +6,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError
+
+from trainfare.engine import spark
+from trainfare.errors import TrainfareError
 
 PROJECT = Path(__file__).parents[2]
 WITHOUT = "import sys; sys.modules[{package!r}] = None; from trainfare.cli import main; main()"
@@ -61,3 +65,10 @@ def test_the_plain_install_brings_no_spark():
 def test_a_build_with_duckdb_never_imports_spark():
     code = "import sys, trainfare.pipeline; print([name for name in ('pyspark', 'sqlglot') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_memory_that_runs_out_is_told(tmp_path: Path):
+    raised = pytest.raises(TrainfareError, match="Spark ran out of memory")
+    with raised as told, spark._told(tmp_path):
+        raise Py4JError("Not enough memory to build and broadcast the table to all worker nodes")
+    assert "spark.driver.memory" in told.value.do

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -97,6 +97,8 @@ def test_what_was_measured_is_told(shelf: Shelf, days: tuple[date, date] | None)
         requested = used.by_day(opened, question, "storage_requests", "team")
         (route,) = used.by_route(opened, question)
         checked = used.checkpoints(opened, question, 5)
+        alone = Question([], days=days, only=(("job", (checked[0]["job"],)),))
+        phases, held = job.phases(opened, alone), job.machines(opened, alone)
     for team, seconds in wall.items():
         asked = sum(row["value"] for row in requested if row["team"] == team)
         assert abs(asked - 3 * seconds) <= 3 * 86400, "jobs that go on in the next month are measured in this one alone"
@@ -105,6 +107,10 @@ def test_what_was_measured_is_told(shelf: Shelf, days: tuple[date, date] | None)
     assert {(row["interval_seconds"], row["writing_seconds"]) for row in checked} == {(3540, 60)}, (
         "an hour less the time that writing takes"
     )
+    written = [row["ended"] - row["started"] for row in phases if row["phase"] == "checkpoint"]
+    assert len(written) == checked[0]["checkpoints"] and set(written) == {timedelta(seconds=60)}
+    (busy,) = {round(row["busy_seconds"] / row["measured_seconds"], 2) for row in held if row["measured_seconds"]}
+    assert busy == Decimal("0.70")
 
 
 @pytest.fixture(scope="module")

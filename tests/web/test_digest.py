@@ -108,7 +108,8 @@ def test_what_was_measured_is_told(shelf: Shelf, days: tuple[date, date] | None)
         "an hour less the time that writing takes"
     )
     written = [row["ended"] - row["started"] for row in phases if row["phase"] == "checkpoint"]
-    assert len(written) == checked[0]["checkpoints"] and set(written) == {timedelta(seconds=60)}
+    assert len(written) == checked[0]["checkpoints"]
+    assert set(written) == {timedelta(seconds=60)}
     (busy,) = {round(row["busy_seconds"] / row["measured_seconds"], 2) for row in held if row["measured_seconds"]}
     assert busy == Decimal("0.70")
 

@@ -105,7 +105,7 @@ def test_the_demo_month_has_the_same_digits_in_an_object_store(tmp_path: Path, r
     owned = f"SELECT * FROM read_csv('{files}/bill-owned.csv', all_varchar = true)"
     DuckDB().write_parquet(owned, files / "bill-owned.parquet", in_order=True)
     settings = SETTINGS.replace("jobs.csv", "jobs.csv.*").replace("bill-owned.csv", "*-owned.parquet")
-    for name in ("bill-cloud.csv", "bill-owned.parquet", "jobs.csv.gz", "machines.csv"):
+    for name in ("bill-cloud.csv", "bill-owned.parquet", "jobs.csv.gz", "machines.csv", "measurements.csv"):
         put(root, f"in/{name}", files / name)
     here.write("trainfare.toml", settings.replace('path = "', f'path = "{files}/'))
     there.write("trainfare.toml", f'lake = "{root}/lake"\n' + settings.replace('path = "', f'path = "{root}/in/'))

@@ -77,7 +77,9 @@ def test_a_digest_says_what_the_book_says(shelf: Shelf, sees: tuple[str, ...] | 
             assert trend.by_day(opened, question, "team") == trend.by_day(from_shares, question, "team")
         for sort in jobs.SORTS:
             listing = Listing(sort=sort, limit=5, named="" if sort == "cost" else "g")
-            assert jobs.jobs(opened, QUESTIONS[1], listing) == jobs.jobs(from_shares, QUESTIONS[1], listing)
+            for days in (None, (date(2026, 10, 3), date(2026, 10, 9)), (date(2026, 10, 31), date(2026, 11, 1))):
+                asked = replace(QUESTIONS[1], days=days, basis="billed")
+                assert jobs.jobs(opened, asked, listing) == jobs.jobs(from_shares, asked, listing)
         for by in reconcile.KEYS:
             assert reconcile.reconcile(opened, by) == reconcile.reconcile(from_shares, by)
         assert reconcile.by_payer(opened, "billed", "USD") == reconcile.by_payer(from_shares, "billed", "USD")
@@ -137,8 +139,9 @@ def test_what_is_estimated_is_told_beside_what_is_billed(estimating: Shelf, sees
             assert find(opened, question) == find(from_shares, question)
         assert running.retries(opened, question, "team") == running.retries(from_shares, question, "team")
         assert taken.taken(opened, "effective", "USD") == taken.taken(from_shares, "effective", "USD")
-        listed = jobs.jobs(opened, question, Listing(limit=100)).rows
-        assert listed == jobs.jobs(from_shares, question, Listing(limit=100)).rows
+        for asked in (replace(question, days=(date(2026, 10, 14), date(2026, 10, 18)), per="gpu"), question):
+            listed = jobs.jobs(opened, asked, Listing(limit=100)).rows
+            assert listed == jobs.jobs(from_shares, asked, Listing(limit=100)).rows
         assert sum(row["estimated"] for row in flow.flows(opened, question)) == whole
         assert sum(row["cost"] for row in trend.by_origin(opened, question) if row["is_estimated"]) == whole
         assert trend.by_kind(opened, question)["estimated"] == whole

@@ -147,6 +147,8 @@ def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -
         "digest_sets": of_attempt(sees, "x"),
         "digest_attempts": seen,
         "digest_jobs": seen,
+        "digest_shares": seen,
+        "digest_placements": seen,
         "digest_costs": f"{of_label_payer(sees, 'x')} OR {seen}",
         "digest_spent": f"{of_label_payer(sees, 'x')} OR {seen}",
         "digest_job_costs": job,

@@ -20,7 +20,12 @@ expected AS (
 ),
 told AS (
   SELECT job, min(day) AS first_day, max(day) AS last_day
-  FROM (SELECT job, day FROM digest_hours UNION ALL SELECT job, day FROM digest_job_costs) GROUP BY job
+  FROM (
+    SELECT job, day FROM digest_hours UNION ALL SELECT job, day FROM digest_job_costs
+    UNION ALL SELECT job, DATE '1970-01-01' + CAST(starts // 86400 AS INTEGER) FROM digest_placements
+    UNION ALL SELECT job, DATE '1970-01-01' + CAST(greatest(ends - 1, starts) // 86400 AS INTEGER) FROM digest_placements
+  )
+  GROUP BY job
 ),
 costs AS (
   SELECT job, currency, {{sums}}, {{infra_sums}} FROM digest_job_costs GROUP BY job, currency

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from trainfare.engine.duckdb import quoted, step_text
 from trainfare.report import keys
@@ -75,10 +76,13 @@ class Groups:
     def within(self, opened: Opened) -> dict[str, str] | None:
         """What such a report needs for some days of one book."""
         told = None if opened.has_only(self.slice.days) else self._of_labels(opened)
-        if told is None or self.slice.days is None:
-            return None
-        first, last = (f"DATE '{day}'" for day in self.slice.days)
-        return told | {"first": first, "last": last, "only_holds": _only(self.slice, keys.of_hold)}
+        return told and told | self.window(told) | {"only_holds": _only(self.slice, keys.of_hold)}
+
+    def window(self, told: dict[str, str]) -> dict[str, str]:
+        """What tells jobs within the days that are asked about from those that reach beyond them, by fragments of a digest."""
+        first, last = self.slice.days or (date.min, date.max)
+        days = {"first": f"DATE '{first}'", "last": f"DATE '{last}'"}
+        return days | {"across": step_text(PACKAGE, "digest_across", told | days)}
 
     def _of_labels(self, opened: Opened) -> dict[str, str] | None:
         told = self.of_digest(opened, LABELS)

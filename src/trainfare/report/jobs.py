@@ -1,14 +1,16 @@
 """The jobs of the opened books, a page at a time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import quoted, step_text
 from trainfare.report import cost, estimated, keys
 from trainfare.report.cost import PACKAGE, Question
+from trainfare.report.groups import Groups
 from trainfare.report.opened import Opened
-from trainfare.report.slice import among
+from trainfare.report.slice import HELD, among
 from trainfare.tables import LABELS
 
 SORTS = (
@@ -42,7 +44,7 @@ def jobs(opened: Opened, question: Question, listing: Listing) -> Page:
     """The jobs that held or paid anything in what is asked about. Jobs that sort alike come by their id."""
     part = f"LIMIT {min(listing.limit, MOST)} OFFSET {listing.offset}"
     if _in_digest(opened, question):
-        chosen = _of_digest(question, listing)
+        chosen = _of_digest(opened, question, listing)
         count, paid = opened.engine.row(f"SELECT count(*), sum(j.cost) FROM {chosen}")
         return Page(opened.engine.records(_from_digest(chosen, listing, part)), count, paid or Decimal(0))
     found = opened.engine.records(_from_shares(opened, question, listing, part))
@@ -53,7 +55,7 @@ def jobs(opened: Opened, question: Question, listing: Listing) -> Page:
 def every(opened: Opened, question: Question, listing: Listing) -> str:
     """A SELECT of all jobs that are asked for, in their order, however many there are."""
     if _in_digest(opened, question):
-        return _from_digest(_of_digest(question, listing), listing, "")
+        return _from_digest(_of_digest(opened, question, listing), listing, "")
     return f"SELECT * EXCLUDE (jobs, jobs_cost) FROM ({_from_shares(opened, question, listing, '')})"
 
 
@@ -86,14 +88,27 @@ def _without_sums(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_digest(opened: Opened, question: Question) -> bool:
-    """Whether the digest of a book knows these jobs: all of its time, chosen by labels, state or name."""
-    is_whole = len(opened.books) == 1 and opened.has_only(question.days)
-    known = {*LABELS, "state", "job"}
-    return opened.by_digest and is_whole and all(key in known or key.startswith("label:") for key, _ in question.only)
+    """Whether the digest of a book knows these jobs: chosen by labels, state or name."""
+    is_known = all(key in (*LABELS, "state", "job") or key.startswith("label:") for key, _ in question.only)
+    return opened.by_digest and len(opened.books) == 1 and question.slice.held == HELD and is_known
 
 
-def _of_digest(question: Question, listing: Listing) -> str:
-    return f"(SELECT j.*, {_priced(question)} FROM digest_jobs j) j WHERE {_chosen(question, listing)}"
+def _of_digest(opened: Opened, question: Question, listing: Listing) -> str:
+    told = f"SELECT j.*, {_priced(question)} FROM digest_jobs j"
+    if not opened.has_only(question.days):
+        told = _within(opened, question)
+    return f"({told}) j WHERE {_chosen(question, listing)}"
+
+
+def _within(opened: Opened, question: Question) -> str:
+    """A SELECT of the jobs of some days."""
+    asked = Groups(question.basis, replace(question.slice, only=()), ())
+    told = asked.of_digest(opened, ()) or {}
+    seconds = [(day - date(1970, 1, 1)).days * 86400 for day in question.days or ()]
+    given = {"priced": _priced(question), "time": cost.PRICED[question.per], "that_money": question.slice.money}
+    given |= {"estimated": str(estimated.is_any(opened)).lower()}
+    given |= dict(zip(("first_second", "last_second"), map(str, seconds), strict=True))
+    return step_text(PACKAGE, "digest_window_jobs", told | asked.window(told) | given)
 
 
 def _from_digest(chosen: str, listing: Listing, part: str) -> str:

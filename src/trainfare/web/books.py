@@ -15,6 +15,7 @@ from trainfare.report.sight import EVERY, restrict
 from trainfare.store import Book, Store
 from trainfare.web.answers import Answers
 from trainfare.web.kept import Digest, Kept
+from trainfare.web.logs import LOG
 from trainfare.web.reader import Memory, Reader
 from trainfare.web.standing import Published, Standing
 from trainfare.web.viewer import Viewer
@@ -52,6 +53,7 @@ class Shelf:
         self._standing = Standing(store.catalog)
         self.answers = Answers()
         self._idle: list[Lent] = []
+        self._is_closed = False
 
     @property
     def published(self) -> Published:
@@ -109,11 +111,16 @@ class Shelf:
             threading.Thread(target=self._follow, args=(first, new), daemon=True).start()
 
     def _follow(self, first: Callable[[], None], books: Sequence[Book]) -> None:
-        first()
-        for book in books:
-            self._kept.account(book)
+        try:
+            first()
+            for book in books:
+                self._kept.account(book)
+        except Exception:  # nobody waits for it: whoever asks is told, and what was closed meanwhile is no fault
+            if not self._is_closed:
+                LOG.exception("what is asked first could not be answered")
 
     def close(self) -> None:
+        self._is_closed = True
         with self._lock:
             for lent in self._idle:
                 lent.reader.close()

@@ -62,6 +62,7 @@ def questions(jobs: list[str], lines: list[str]) -> dict[str, list[str]]:
     return {
         "page executive": ["/"],
         "page jobs": ["/jobs", *(f"/jobs?team={team}" for team in teams)],
+        "page jobs, a week": [f"/jobs?from=2026-10-{day:02d}&to=2026-10-{day + 6:02d}" for day in range(1, 24, 3)],
         "page job": [f"/jobs/{job}" for job in jobs],
         "page debug": ["/debug"],
         "page where from": ["/dollar", *(f"/dollar?team={team}" for team in teams)],

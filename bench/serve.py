@@ -151,6 +151,14 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def wait_until_idle(process: int) -> None:
+    """Until the service does nothing by itself any more."""
+    before = -1.0
+    while (now := processor_seconds(process)) - before > 0.1:
+        before = now
+        time.sleep(1)
+
+
 def known(port: int) -> tuple[list[str], list[str]]:
     """Some jobs, dear and cheap, and some bill lines that they pay a part of. Waits until lines can be explained."""
     offsets = (0, 1000, 100_000, 500_000)
@@ -195,6 +203,8 @@ def main() -> None:
             print(f"ready after {time.monotonic() - started:.0f} s; most memory so far {most_memory(server.pid)}")
             mix = questions(*known(port))
             print(f"accounts of the newest versions kept after {time.monotonic() - started:.0f} s")
+            wait_until_idle(server.pid)
+            print(f"what is asked first was asked after {time.monotonic() - started:.0f} s")
             times, worked = cold(port, mix, server.pid)
             show("questions for the first time, one client", times)
             show("the same, processor time", worked)

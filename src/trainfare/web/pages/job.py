@@ -147,9 +147,9 @@ def attempts(desk: Desk, job: str) -> Panel:
         columns += [Column(name, name.capitalize(), "seconds") for name in PHASES]
     foot = {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")}
     about = "Each bar is an attempt holding a machine, with a cross if its work did not come to its end. " + (
-        "Grey: starting up. Dark: writing a checkpoint. Pale: lost, to be done again."
+        "Grey: starting up. Strokes: writing a checkpoint. Faded: lost, to be done again."
         if phases
-        else "Pale: lost. What of it was training is told where steps and checkpoints are measured."
+        else "Faded: lost. What of it was training is told where steps and checkpoints are measured."
     )
     size = "small" if len(shown) <= 6 else "r10" if len(shown) <= 12 else "r16" if len(shown) <= 20 else "r24"
     title = "Attempts"

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import Faults
 from trainfare.sources.bills import focus
@@ -35,3 +37,14 @@ def test_times_and_amounts_are_kept_as_what_they_mean(tmp_path: Path) -> None:
     first = ("0.123456789012", "1.500000000000", "0.002000000000", 0, "2026-10-01 00:00:00", "2026-10-01 01:00:00")
     second = ("0.123456789012", "-20.000000000000", None, 1, "2026-10-01 01:00:00", "2026-10-01 03:00:00")
     assert told == [first, second]
+
+
+@pytest.mark.parametrize("written", ["2026-10-01 13:00:00 NZ", "2026-10-01 02:00:00+02:00", "2026-10-01T00:00:00Z"])
+def test_a_time_is_the_moment_it_says_whatever_its_last_letter(written: str, tmp_path: Path) -> None:
+    """NZ is a time zone: it ends like UTC's Z and is half a day away from it."""
+    (bill := tmp_path / "bill.csv").write_text(BILL.replace("2026-10-01T00:00:00Z", written))
+    engine, faults, copy = DuckDB(), Faults(), tmp_path / "copy.parquet"
+    focus.archive(engine, look(bill), copy, None, faults)
+    faults.refuse()
+    (first,) = engine.row(f"SELECT CAST(min(ChargePeriodStart) AS VARCHAR) FROM {parquet(copy)}")
+    assert first == "2026-10-01 00:00:00"

@@ -95,16 +95,23 @@ def spans(opened: Opened, question: Question) -> list[dict[str, Any]]:
 
 
 def phases(opened: Opened, question: Question) -> list[dict[str, Any]]:
-    """What of each attempt's time was not kept work, in order: starting, writing a checkpoint, or lost."""
+    """What of each attempt's time was not kept work, cut to the time asked about and in order: starting, writing a checkpoint, or lost.
+    Books of two months tell of an attempt that ran in both.
+    """
     if not used.is_measured(opened, "book_work"):
         return []
+    told = (
+        "SELECT *, starts = min(starts) OVER (PARTITION BY attempt) AS is_first FROM ("
+        f"SELECT DISTINCT attempt, starts, ends, part, how FROM book_work WHERE job_id = {quoted(_job(question))})"
+    )
+    held = f"SELECT attempt, min(starts) AS starts, max(ends) AS ends FROM {question.slice.placements} GROUP BY attempt"
     return opened.engine.records(
-        "SELECT w.attempt, make_timestamp(w.starts * 1000000) AS started, make_timestamp(w.ends * 1000000) AS ended, "
-        "CASE WHEN w.how = 'measured' AND w.starts <= h.starts THEN 'starting' WHEN w.part = 'overhead' THEN 'checkpoint' "
-        "ELSE 'lost' END AS phase, w.how "
-        "FROM book_work w LEFT JOIN (SELECT attempt, min(starts) AS starts FROM book_placements "
-        f"WHERE job_id = {quoted(_job(question))} GROUP BY attempt) h ON h.attempt = w.attempt "
-        f"WHERE w.job_id = {quoted(_job(question))} ORDER BY w.attempt, w.starts, w.ends"
+        "SELECT w.attempt, make_timestamp(greatest(w.starts, h.starts) * 1000000) AS started, "
+        "make_timestamp(least(w.ends, h.ends) * 1000000) AS ended, "
+        "CASE WHEN w.how = 'measured' AND w.is_first AND w.starts <= h.starts THEN 'starting' "
+        "WHEN w.part = 'overhead' THEN 'checkpoint' ELSE 'lost' END AS phase, w.how "
+        f"FROM ({told}) w JOIN ({held}) h ON h.attempt = w.attempt "
+        "WHERE w.ends > h.starts AND w.starts < h.ends ORDER BY w.attempt, started, ended"
     )
 
 

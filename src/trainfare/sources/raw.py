@@ -88,8 +88,9 @@ class Raw:
         text = f"CAST({column} AS VARCHAR)"
         absolute = f"CAST(TRY_CAST({text} AS TIMESTAMPTZ) AS TIMESTAMP)"
         seconds = f"make_timestamp(CAST(TRY_CAST({text} AS DECIMAL(20,6)) * 1000000 AS BIGINT))"
-        # Most times end so, and reading them needs no time zone library.
-        whole = f"CASE WHEN ends_with({text}, 'Z') THEN TRY_CAST({text} AS TIMESTAMP) "
+        # Most times are written so, and reading them needs no time zone library.
+        plain = f"regexp_full_match({text}, '[0-9-]{{10}}[T ][0-9:.]+Z')"
+        whole = f"CASE WHEN {plain} THEN TRY_CAST({text} AS TIMESTAMP) "
         whole += f"WHEN regexp_full_match({text}, '[0-9]{{9,11}}(\\.[0-9]+)?') THEN {seconds} "
         if zone == "UTC":
             return whole + f"ELSE {absolute} END"

@@ -146,7 +146,7 @@ class Shelf:
         return Lent(key, engine, told)
 
     def _turned(self, key: Key, books: Sequence[Book]) -> Lent | None:
-        """Books that were opened for another job, turned to the one that is asked about: three tables instead of all."""
+        """Books that were opened for another job, turned to the one that is asked about: a few tables instead of all."""
         versions, sees, job = key
         if job is None:
             return None

@@ -145,6 +145,8 @@ def attempts(desk: Desk, job: str) -> Panel:
     if phases:
         rows = [row | _spent(phases, row["attempt"]) for row in rows]
         columns += [Column(name, name.capitalize(), "seconds") for name in PHASES]
+    at_most = any(one["how"] != "measured" for one in phases)
+    note = "Where no checkpoints are known, all of an interrupted attempt counts as lost, at most." if at_most else ""
     foot = {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")}
     about = "Each bar is an attempt holding a machine, with a cross if its work did not come to its end. " + (
         "Grey: starting up. Strokes: writing a checkpoint. Faded: lost, to be done again."
@@ -153,7 +155,8 @@ def attempts(desk: Desk, job: str) -> Panel:
     )
     size = "small" if len(shown) <= 6 else "r10" if len(shown) <= 12 else "r16" if len(shown) <= 20 else "r24"
     title = "Attempts"
-    return Panel("attempts", title, columns, rows, 12, about, chart if spans else None, size, foot, keep=True)
+    picture = chart if spans else None
+    return Panel("attempts", title, columns, rows, 12, about, picture, size, foot, note=note, keep=True)
 
 
 def _by_attempt(phases: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:
@@ -165,14 +168,14 @@ def _by_attempt(phases: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]
 
 
 def _spent(phases: list[dict[str, Any]], attempt: int) -> dict[str, int | None]:
-    """The seconds of each phase of an attempt; none are told of one that nothing is known of."""
+    """The seconds of each phase of an attempt. Of one whose checkpoints are not known only the most that it can have lost is told, and
+    nothing of one that nothing is known of.
+    """
+    sums: dict[str, int | None] = dict.fromkeys(PHASES)
     own = [one for one in phases if one["attempt"] == attempt]
-    return {
-        name: sum(int((one["ended"] - one["started"]).total_seconds()) for one in own if one["phase"] == name)
-        if own
-        else None
-        for name in PHASES
-    }
+    for name in PHASES if any(one["how"] == "measured" for one in own) else {one["phase"] for one in own}:
+        sums[name] = sum(int((one["ended"] - one["started"]).total_seconds()) for one in own if one["phase"] == name)
+    return sums
 
 
 def _row(span: dict[str, Any], per_machine: bool) -> str:

@@ -176,23 +176,23 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
     asked = groups.Groups(question.basis, question.slice, by)
     names = [f"k{index}" for index in range(len(by))]
     held = asked.held
-    step, told = "digest_cost", asked.summed(opened)
-    if told is None:
-        step, told = "digest_window_cost", asked.within(opened)
-    if told is None:
-        step, told = "cost", asked.from_digest(opened) or asked.from_shares(opened)
-    fragments = told | {
-        "names": "".join(f", {name}" for name in names),
-        "held_names": "".join(f", {name}" for name in held),
-        "same_group": " AND ".join(["true", *(f"c.{name} IS NOT DISTINCT FROM h.{name}" for name in held)]),
-        "same_rate_group": " AND ".join(["true", *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in names)]),
-        "either": "".join(f", coalesce(c.{n}, h.{n}) AS {n}" if n in held else f", c.{n} AS {n}" for n in names),
-        "priced": PRICED[question.per],
-        "order": ", ".join(_order(by, names)),
-        "joined": "FULL" if len(held) == len(names) else "LEFT",
-        "job_rate": job_rate(question),
-    }
-    return step_text(PACKAGE, step, fragments)
+    priced = {"priced": PRICED[question.per], "job_rate": job_rate(question)}
+    known = asked.of_labels(opened, priced)
+    told = known or asked.from_digest(opened) or asked.from_shares(opened)
+    fragments = (
+        told
+        | priced
+        | {
+            "names": "".join(f", {name}" for name in names),
+            "held_names": "".join(f", {name}" for name in held),
+            "same_group": " AND ".join(["true", *(f"c.{name} IS NOT DISTINCT FROM h.{name}" for name in held)]),
+            "same_rate_group": " AND ".join(["true", *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in names)]),
+            "either": "".join(f", coalesce(c.{n}, h.{n}) AS {n}" if n in held else f", c.{n} AS {n}" for n in names),
+            "order": ", ".join(_order(by, names)),
+            "joined": "FULL" if len(held) == len(names) else "LEFT",
+        }
+    )
+    return step_text(PACKAGE, "digest_cost" if known else "cost", fragments)
 
 
 def job_rate(question: Question) -> str:

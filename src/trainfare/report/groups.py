@@ -69,26 +69,26 @@ class Groups:
             "cost": f"infra_{self.basis}" if self.slice.scope == "infra" else self.basis,
         }
 
-    def summed(self, opened: Opened) -> dict[str, str] | None:
-        """What a report by labels alone needs for the whole time of one book, where sums are kept; None for any other."""
-        return self._of_labels(opened) if opened.has_only(self.slice.days) else None
-
-    def within(self, opened: Opened) -> dict[str, str] | None:
-        """What such a report needs for some days of one book."""
-        told = None if opened.has_only(self.slice.days) else self._of_labels(opened)
-        return told and told | self.window(told) | {"only_holds": _only(self.slice, keys.of_hold)}
+    def of_labels(self, opened: Opened, priced: dict[str, str]) -> dict[str, str] | None:
+        """What a report of one book by labels alone needs, where sums and rates of jobs are kept; None for any other. `priced` is SQL for
+        the rate of a whole job j, and for the time h that a rate divides by.
+        """
+        told = self.of_digest(opened, LABELS)
+        if told is None or len(opened.books) > 1:
+            return None
+        told |= {"group_costs": step_text(PACKAGE, "digest_group_costs", told)} | priced
+        if not opened.has_only(self.slice.days):
+            told |= self.window(told) | {"only_holds": _only(self.slice, keys.of_hold), "timed": "rated"}
+            return told | {"rated": step_text(PACKAGE, "digest_window_parts", told)}
+        of = f"WHERE j.currency = {told['currency']}"
+        rated = f'SELECT j.book, j."set", {told["job_rate"]} AS rate FROM digest_jobs j {of}'
+        return told | {"rated": rated, "timed": f"(SELECT * FROM digest_set_hours j {of})"}
 
     def window(self, told: dict[str, str]) -> dict[str, str]:
         """What tells jobs within the days that are asked about from those that reach beyond them, by fragments of a digest."""
         first, last = self.slice.days or (date.min, date.max)
         days = {"first": f"DATE '{first}'", "last": f"DATE '{last}'"}
         return days | {"across": step_text(PACKAGE, "digest_across", told | days)}
-
-    def _of_labels(self, opened: Opened) -> dict[str, str] | None:
-        told = self.of_digest(opened, LABELS)
-        if told is None or len(opened.books) > 1:
-            return None
-        return told | {"group_costs": step_text(PACKAGE, "digest_group_costs", told)}
 
     def from_digest(self, opened: Opened) -> dict[str, str] | None:
         """The same three over a digest; None if it does not know enough: it has no machines and no single attempts, and

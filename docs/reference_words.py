@@ -48,6 +48,7 @@ ENGINE_SETTINGS = {
         "`--spark-master` overrules it."
     ),
     "settings": 'Settings for Spark, passed through, as in `{ "spark.executor.memory" = "4g" }`.',
+    "s3_scheme": "How addresses of a lake at `s3://` begin for Spark's workers: `s3a` for Hadoop's connector, `s3` on some clouds.",
 }
 BUDGET_SETTINGS = {
     "currency": "The currency of the amounts. Without it: that of `[convert]`, or the usual one.",

@@ -181,6 +181,14 @@ def remove(places: Sequence[Remote]) -> None:
             file_system().rm(addresses)
 
 
+def clear(folder: Place) -> None:
+    """Remove a folder with everything in it, if it is there."""
+    if isinstance(folder, Remote):
+        remove(folder.below())
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def fsync(written: Place) -> None:
     """Bring a file onto the disk. An object store has it on its own when it says that it was written."""
     if isinstance(written, Path):

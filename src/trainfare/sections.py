@@ -71,6 +71,7 @@ class EngineChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = "duckdb"
     master: str = ""
     settings: dict[str, str] = msgspec.field(default_factory=dict)
+    s3_scheme: str = "s3a"
 
 
 class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -179,8 +180,11 @@ def check_oidc(oidc: Oidc, place: str, faults: Faults) -> None:
 def check_engine(engine: EngineChoice, place: str, faults: Faults) -> None:
     if engine.name not in ENGINES:
         faults.add(f"{place} name", f"'{engine.name}' is not known", f"Use one of {', '.join(ENGINES)}.")
-    elif engine.name == "duckdb" and (engine.master or engine.settings):
+    elif engine.name == "duckdb" and (engine.master or engine.settings or engine.s3_scheme != "s3a"):
         faults.add(place, "has settings that only spark knows", 'Write name = "spark", or take them out.')
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*", engine.s3_scheme):
+        do = 'Write how addresses of the object store begin in Spark, as in s3_scheme = "s3a".'
+        faults.add(f"{place} s3_scheme", f"'{engine.s3_scheme}' is not a scheme", do)
 
 
 def check_lake(lake: str | None, s3_endpoint: str | None, where: str, faults: Faults) -> None:

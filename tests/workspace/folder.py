@@ -11,7 +11,8 @@ from typing import Any
 
 from trainfare import config
 from trainfare.cli import main
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.sql import parquet
 from trainfare.period import Month
 from trainfare.report.opened import select_of
 from trainfare.store import Book, Store
@@ -121,15 +122,11 @@ class Workspace:
         with contextlib.closing(DuckDB()) as engine:
             for book, files in books:
                 counted = {
-                    name: engine.row(f"SELECT count(*) FROM {_read(path)}")[0] for name, path in files.files.items()
+                    name: engine.row(f"SELECT count(*) FROM {parquet(path)}")[0] for name, path in files.files.items()
                 }
                 assert counted == book.rows
                 assert _sums(engine, select_of(files, "shares")) == {_key(t): t.charges for t in book.totals}
                 assert all(total.shares == total.charges for total in book.totals)
-
-
-def _read(path: Path) -> str:
-    return f"read_parquet({quoted(path)})"
 
 
 def _key(total: Any) -> tuple[str, str, str]:

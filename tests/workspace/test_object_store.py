@@ -307,9 +307,3 @@ def test_without_the_extra_it_says_what_to_install(distant: Workspace, root: Rem
         2,
         "s3://: an object store needs the package s3fs\n  Install it: pip install 'trainfare[s3]'\n",
     )
-
-
-def test_spark_says_that_it_needs_a_folder(distant: Workspace, root: Remote) -> None:
-    ran = distant.run("build", "--engine", "spark", "--spark-master", "local[1]")
-    assert ran.code == 2
-    assert ran.err.startswith(f"--engine spark: Spark needs a lake in a folder, and this one is {root}/lake/.scratch/")

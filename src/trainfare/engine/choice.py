@@ -8,7 +8,7 @@ from pathlib import Path
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
 from trainfare.errors import TrainfareError
-from trainfare.places import Place, Remote
+from trainfare.places import Place
 
 
 @contextmanager
@@ -23,21 +23,18 @@ def embedded() -> Iterator[DuckDB]:
 
 
 @contextmanager
-def chosen(scratch: Place, name: str, master: str, settings: Mapping[str, str]) -> Iterator[Engine]:
+def chosen(scratch: Place, name: str, master: str, settings: Mapping[str, str], s3_scheme: str) -> Iterator[Engine]:
     """The engine of that name. One with workers keeps its tables below `scratch`, a folder that all of them can see."""
     if name == "duckdb":
         with embedded() as engine:
             yield engine
         return
-    if isinstance(scratch, Remote):
-        do = "Give Spark the bucket as a folder that all of its workers see, and name that folder as the lake."
-        raise TrainfareError("--engine spark", f"Spark needs a lake in a folder, and this one is {scratch}", do)
     try:
         from trainfare.engine.spark import Spark
     except ImportError as error:
         do = "Install it: pip install 'trainfare[spark]'"
         raise TrainfareError("--engine spark", f"{str(error.name).split('.')[0]} is not installed", do) from None
-    spark = Spark(scratch, master, settings)
+    spark = Spark(scratch, master, settings, s3_scheme)
     try:
         yield spark
     finally:

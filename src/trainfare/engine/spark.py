@@ -1,7 +1,8 @@
 """Apache Spark: for bills that outgrow one machine. Runs the same steps, and gives the same digits.
 
 Every table is written as Parquet below a scratch folder that the driver and all workers see, so that plans stay short and what a
-lost worker had done is not lost with it. Views stay what they are. Nothing is collected but what `rows` asks for.
+lost worker had done is not lost with it. Views stay what they are. Nothing is collected but what `rows` asks for. In an object store
+the workers go by their own connector, and the reader by ours; that both find the same objects is tried out first.
 
 The session's settings make Spark refuse what it would otherwise round or leave null, and take all time as UTC. Whether they
 hold on the cluster that was given is tried out before anything is built.
@@ -9,8 +10,8 @@ hold on the cluster that was given is tried out before anything is built.
 
 import os
 import re
-import shutil
 import socket
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.spark_words import literal, reads_alike, spelled, type_name
 from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import TrainfareError
-from trainfare.places import Place
+from trainfare.places import SCHEME, Place, Remote, clear
 
 EXACT = {
     "spark.sql.ansi.enabled": "true",
@@ -62,7 +63,7 @@ class _Table:
     """A table made here: the folders its rows are in, which grow when rows are added."""
 
     schema: StructType
-    folders: list[Path] = field(default_factory=list)
+    folders: list[Place] = field(default_factory=list)
 
 
 class Spark:
@@ -70,14 +71,26 @@ class Spark:
 
     name = "spark"
 
-    def __init__(self, scratch: Path, master: str = "", settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, scratch: Place, master: str = "", settings: Mapping[str, str] | None = None, s3_scheme: str = "s3a"
+    ) -> None:
         self._scratch = scratch
+        self._s3_scheme = s3_scheme
         self._numbers = count(1)
         self._tables: dict[str, _Table] = {}
-        self._files: dict[tuple[Path, ...], str] = {}
+        self._files: dict[tuple[Place, ...], str] = {}
         self.session, self._is_ours = _session(master, settings or {})
         scratch.mkdir(parents=True, exist_ok=True)
-        self._reader = DuckDB(spill=scratch / "reader")
+        self._spill = tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True)
+        self._reader = DuckDB(spill=Path(self._spill.name))
+        try:
+            self._try_out(master)
+        except BaseException:
+            self.close()
+            raise
+
+    def _try_out(self, master: str) -> None:
+        """Refuse a session that would give other digits, or that writes where nobody else finds it."""
         for query, answer in TRIED:
             (found,) = self.row(f"SELECT {query}")
             if found != answer:
@@ -85,6 +98,17 @@ class Spark:
                 raise TrainfareError(
                     _shown(master) or "spark", f"this Spark does not count exactly: {query} is {found}", do
                 )
+        if isinstance(self._scratch, Remote):
+            self._try_object_store()
+
+    def _try_object_store(self) -> None:
+        self.table("tried_out", "SELECT 1 AS one")
+        (folder,) = self.folders("tried_out")
+        if not folder.exists():
+            do = f'Give its connector the same store: "spark.hadoop.fs.{self._s3_scheme}.endpoint" under [engine.settings].'
+            what = f"what Spark writes to {self._address(folder)} is not in the object store that this command reads"
+            raise TrainfareError(str(folder), what, do)
+        self.drop("tried_out")
 
     @property
     def reader(self) -> DuckDB:
@@ -94,7 +118,8 @@ class Spark:
         self._reader.close()
         if self._is_ours:
             self.session.stop()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._spill.cleanup()
+        clear(self._scratch)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         with _told(self._scratch):
@@ -155,7 +180,7 @@ class Spark:
             self.session.catalog.dropTempView(name)
             made = self._tables.pop(name, None)
             for folder in made.folders if made else ():
-                shutil.rmtree(folder, ignore_errors=True)
+                clear(folder)
 
     def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
         """Run `name`.sql of `package` and keep its answer as table `into`."""
@@ -165,9 +190,9 @@ class Spark:
         """Write what `select` gives as a folder of Parquet files."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with _told(path.parent):
-            self._frame(select).write.parquet(str(path.absolute()))
+            self._frame(select).write.parquet(self._address(path))
 
-    def folders(self, table: str) -> list[Path]:
+    def folders(self, table: str) -> list[Place]:
         """Where the rows of a table made here are; none for a view."""
         return self._tables[table].folders if table in self._tables else []
 
@@ -178,24 +203,30 @@ class Spark:
     def _frame(self, sql: str) -> DataFrame:
         return self.session.sql(spelled(sql, self._opened))
 
-    def _new_folder(self, name: str) -> Path:
+    def _new_folder(self, name: str) -> Place:
         return self._scratch / f"{next(self._numbers):04}-{name}"
 
     def _write(self, name: str, frame: DataFrame) -> None:
         made, folder = self._tables[name], self._new_folder(name)
         with _told(self._scratch):
-            frame.write.parquet(str(folder.absolute()))
+            frame.write.parquet(self._address(folder))
         made.folders.append(folder)
         self._read(made.schema, made.folders).createOrReplaceTempView(name)
 
-    def _read(self, schema: StructType, folders: Sequence[Path]) -> DataFrame:
-        return self.session.read.schema(schema).parquet(*(_path(folder) for folder in folders))
+    def _read(self, schema: StructType, folders: Sequence[Place]) -> DataFrame:
+        return self.session.read.schema(schema).parquet(*(_plain(self._address(folder)) for folder in folders))
 
-    def _opened(self, paths: Sequence[Path], numbered: bool) -> str:
+    def _address(self, place: Place) -> str:
+        """Where Spark finds a place: as everybody does, or in an object store by the name that its connector has for that."""
+        if isinstance(place, Remote):
+            return f"{self._s3_scheme}://{place.address.removeprefix(SCHEME)}"
+        return str(place.absolute())
+
+    def _opened(self, paths: Sequence[Place], numbered: bool) -> str:
         """A name for these Parquet files, given once."""
         known = (*paths, Path("numbered")) if numbered else tuple(paths)
         if known not in self._files:
-            frame = self.session.read.parquet(*(_path(path) for path in paths))
+            frame = self.session.read.parquet(*(_plain(self._address(path)) for path in paths))
             if numbered:
                 frame = frame.selectExpr("*", "_metadata.row_index AS file_row_number")
             self._files[known] = f"files_{len(self._files) + 1}"
@@ -267,6 +298,7 @@ def _shown(master: str) -> str:
 _FULL = ("No space left on device", "Disk quota exceeded")
 _UNSEEN = ("FileNotFoundException", "FILE_NOT_EXIST", "PATH_NOT_FOUND", "NoSuchFileException")
 _MEMORY = ("Not enough memory", "OutOfMemoryError", "Java heap space", "UNABLE_TO_ACQUIRE_MEMORY")
+_CONNECTOR = ("No FileSystem for scheme", "FileSystem not found", "UnsupportedFileSystemException")
 _STOPPED = ("SparkContext was shut down", "stopped SparkContext", "All masters are unresponsive", "Connection refused")
 
 
@@ -283,6 +315,9 @@ def _told(folder: Place) -> Iterator[None]:
         if any(sign in text for sign in _FULL):
             do = "Free some space and run the command again; what was published stands."
             raise TrainfareError(str(folder), "the disk is full", do) from error
+        if any(sign in text for sign in _CONNECTOR):
+            do = "Give it the one for this object store, or another s3_scheme under [engine]: docs/howto/object-store.md."
+            raise TrainfareError(str(folder), "this Spark has no connector for the object store", do) from error
         if any(sign in text for sign in _UNSEEN):
             do = "Put the workspace on a file system that the driver and every worker see under the same path."
             raise TrainfareError(
@@ -294,6 +329,6 @@ def _told(folder: Place) -> Iterator[None]:
         raise
 
 
-def _path(path: Path) -> str:
-    """A path as Spark reads it, with the marks of patterns made plain."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", str(path.absolute()))
+def _plain(address: str) -> str:
+    """An address as Spark reads it, with the marks of patterns made plain."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", address)

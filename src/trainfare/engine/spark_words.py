@@ -23,10 +23,11 @@ import glob
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
+
+from trainfare.places import Place, place
 
 WIDE = "DECIMAL(38, 0)"
 SHORT = f"CAST({10**28} AS {WIDE})"
@@ -113,7 +114,7 @@ WORD = "[0-9A-Za-z_]"
 EDGE = f"(?:(?<={WORD})(?!{WORD})|(?<!{WORD})(?={WORD}))"
 """A word's edge as DuckDB sees it."""
 
-Opened = Callable[[Sequence[Path], bool], str]
+Opened = Callable[[Sequence[Place], bool], str]
 """Gives Parquet files a name that can be read FROM; with the number of each row in its file, if that is asked for."""
 READ_ALIKE = (
     *(
@@ -283,10 +284,10 @@ def _pattern(pattern: exp.Expr) -> exp.Expr:
     return exp.Literal.string(re.sub(r"\$$", r"\\z", text))
 
 
-def _paths(node: exp.ReadParquet) -> list[Path]:
+def _paths(node: exp.ReadParquet) -> list[Place]:
     """The files or folders of `engine.sql.parquet`, with their marks as they are."""
     told = [text.name for item in node.expressions for text in item.find_all(exp.Literal) if text.is_string]
-    return [Path(_unescaped(text.removesuffix("/*.parquet"))) for text in told]
+    return [place(_unescaped(text.removesuffix("/*.parquet"))) for text in told]
 
 
 def _unescaped(pattern: str) -> str:

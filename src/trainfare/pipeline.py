@@ -298,7 +298,7 @@ def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Se
     read.rates.require(month)
     facts.keyed(engine, read.kinds)
     estimated = _is_estimated(engine, config, month)
-    told = {kind: deliver.row_selects(relevant, kind) for kind in facts.TOLD}
+    told = {kind: deliver.row_selects(engine.reader, relevant, kind) for kind in facts.TOLD}
     if estimated:
         told["prices"] = read.rates.prices(told["prices"], month.start.date(), month.end.date())
     facts.held(engine, month, told, (estimating.month_before(engine, month) or month) if estimated else None)

@@ -156,6 +156,7 @@ PLACEMENTS = Table(
         Column("cost_center", TEXT, "the cost centre that pays"),
         Column("model_version", TEXT, "the model version that was trained"),
         Column("priority", TEXT, "the priority class"),
+        Column("submitted", TIME, "when the attempt was put into the queue; null: not told"),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),
         Column("line", "BIGINT", "position in the file it came from"),
     ),

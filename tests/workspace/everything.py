@@ -30,10 +30,10 @@ sign_in = "local"
 """
 
 LATE = """\
-job_id,attempt,machine_id,started,ended,gpus,state,team
-late-1,1,gpu-1,2026-11-13T06:00:00Z,2026-11-19T18:00:00Z,8,running,nlp
-late-2,1,gpu-2,2026-11-14T00:00:00Z,2026-11-16T12:00:00Z,4,preempted,vision
-late-2,2,gpu-3,2026-11-16T12:00:00Z,2026-11-20T00:00:00Z,8,running,vision
+job_id,attempt,machine_id,started,ended,gpus,state,team,submitted
+late-1,1,gpu-1,2026-11-13T06:00:00Z,2026-11-19T18:00:00Z,8,running,nlp,2026-11-13T04:30:00Z
+late-2,1,gpu-2,2026-11-14T00:00:00Z,2026-11-16T12:00:00Z,4,preempted,vision,
+late-2,2,gpu-3,2026-11-16T12:00:00Z,2026-11-20T00:00:00Z,8,running,vision,2026-11-16T12:00:00Z
 """
 
 

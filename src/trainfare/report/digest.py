@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trainfare import keyed
 from trainfare.engine.duckdb import DuckDB, quoted, step_text
-from trainfare.report.opened import kept_table, select_of, tables_of
+from trainfare.report.opened import QUEUED, kept_table, select_of, tables_of
 from trainfare.report.sight import of_attempt, of_label_payer
 from trainfare.report.slice import LOST
 from trainfare.store.records import BookFiles
@@ -118,9 +118,11 @@ def open_job(engine: DuckDB, aliases: Sequence[str], job_id: str, prefix: str = 
             keyed.shares(own["shares"], whole["ways"], whole["payers"], own["attempts"], whole["machines"])
         )
         parts["book_placements"].append(keyed.placements(own["placements"], own["attempts"], whole["machines"]))
+        told = [f"a.{name}" for name in ("job_id", "attempt", "state", *QUEUED)] + [
+            f"s.{name}" for name in LABEL_COLUMNS
+        ]
         parts["book_attempts"].append(
-            f"SELECT a.job_id, a.attempt, a.state, {', '.join(f's.{name}' for name in LABEL_COLUMNS)} "
-            f'FROM {own["attempts"]} a JOIN "{alias}".digest_sets s ON s."set" = a."set"'
+            f'SELECT {", ".join(told)} FROM {own["attempts"]} a JOIN "{alias}".digest_sets s ON s."set" = a."set"'
         )
         parts["book_work"].append(f'SELECT * EXCLUDE (job) FROM "{alias}".digest_work {where}')
         measured.append(f'SELECT * EXCLUDE (job, "set") FROM "{alias}".digest_uses {where}')

@@ -48,9 +48,14 @@ def rates(opened: Opened, question: Question) -> list[dict[str, Any]]:
 
 
 def attempts(opened: Opened, question: Question) -> list[dict[str, Any]]:
-    """Each attempt with its time, what it held and what it cost; without placements in the time asked about, only its cost."""
+    """Each attempt with its time, in the queue and held, what it held and what it cost; without placements in the time asked about,
+    only its cost. What it waited is told with its beginning, and only where somebody says when it was submitted.
+    """
+    waited = "CASE WHEN a.queued_to = h.starts THEN {0} END"
     return opened.engine.records(
-        "SELECT a.attempt, a.state, make_timestamp(h.starts * 1000000) AS started, make_timestamp(h.ends * 1000000) AS ended, h.machines, "
+        f"SELECT a.attempt, a.state, {waited.format('make_timestamp(a.queued_from * 1000000)')} AS submitted, "
+        f"{waited.format('a.queued_to - a.queued_from')} AS queued_seconds, "
+        "make_timestamp(h.starts * 1000000) AS started, make_timestamp(h.ends * 1000000) AS ended, h.machines, "
         "h.gpu_seconds, s.cost, s.estimated, per_hour(CAST(s.cost AS DECIMAL(38,12)), h.billed_micros) AS rate "
         "FROM attempts a LEFT JOIN ("
         "  SELECT attempt, min(starts) AS starts, max(ends) AS ends, count(DISTINCT machine_id) AS machines, "

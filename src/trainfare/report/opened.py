@@ -20,8 +20,11 @@ from trainfare.tables import (
     Column,
 )
 
+QUEUED = ("queued_from", "queued_to")
+"""The seconds from and to which an attempt was in the queue; null where nobody says so."""
 _ORIGIN, _CONVERTED = (Column(name, TEXT, "of the charge") for name in ("origin", "converted_from"))
 LATER: dict[str, tuple[Column, ...]] = {
+    "book_attempts": tuple(Column(name, "BIGINT", "of the attempt") for name in QUEUED),
     "ways": (_ORIGIN, _CONVERTED),
     "bill_totals": (_ORIGIN, _CONVERTED),
     **{table.name: table.columns for table in (WORK, CHECKPOINTING, ESTIMATES, ESTIMATE_ERRORS, FAILURES)},
@@ -125,6 +128,7 @@ def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> Opened:
     for name in tables_of(ordered):
         engine.view(name, " UNION ALL BY NAME ".join(select_of(book, name) for book in ordered))
     labels = ", ".join(f"max({name}) AS {name}" for name in ("state", *LABELS, "labels"))
+    labels += "".join(f", min({name}) AS {name}" for name in QUEUED)
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"
     engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")
     engine.view("machines", "SELECT * FROM book_machines QUALIFY row_number() OVER (PARTITION BY resource_id) = 1")

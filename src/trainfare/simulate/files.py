@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 
 from trainfare.money import amount
 from trainfare.period import Month
@@ -16,13 +17,14 @@ from trainfare.simulate.clock import stamp
 from trainfare.simulate.company import Work, stream, work
 from trainfare.simulate.fleet import SERVERS, STILL_THERE, Machine
 from trainfare.simulate.focus import COLUMNS, Bill
+from trainfare.simulate.schedule import Attempt
 from trainfare.simulate.truth import settle
 from trainfare.tables import BASES
 
 DEFAULT_MONTH = Month(2026, 10)
 JOB_COLUMNS = (
     *("job_id", "attempt", "machine_id", "started", "ended", "gpus", "cpus", "memory_gb", "state", "owner", "team"),
-    *("project", "experiment", "cost_center", "model_version", "priority", "framework"),
+    *("project", "experiment", "cost_center", "model_version", "priority", "framework", "submitted"),
 )
 MACHINE_COLUMNS = (
     *("machine_id", "resource_id", "gpus", "gpu_model", "cpus", "memory_gb", "pool", "team", "cluster", "region"),
@@ -32,6 +34,9 @@ README = """An invented month ({month}, seed {seed}) of a company that does not 
 log, a list of machines and what was measured of the jobs. truth.csv says what every payer owes by every rule; it was not
 taken from these files.
 """
+
+QUEUE_SECONDS = 900
+"""What a job waits in the queue, on average."""
 
 Owed = dict[tuple[str, str], list[int]]
 
@@ -79,7 +84,7 @@ def write(folder: Path, seed: int, month: Month = DEFAULT_MONTH, scale: float = 
     bills = tuple(
         _write_bill(folder / f"bill-{source}.csv", source, month, charges) for source in (CLOUD_BILL, OWNED_BILL)
     )
-    jobs = _write_table(folder / "jobs.csv", JOB_COLUMNS, _job_rows(events))
+    jobs = _write_table(folder / "jobs.csv", JOB_COLUMNS, _job_rows(events, stream(seed, "queues")))
     # Servers stay from month to month, so only the last month's list has them.
     listed = [machine for machine in events.machines if not (jobs_before and machine.pool is SERVERS)]
     machines = _write_table(folder / "machines.csv", MACHINE_COLUMNS, _machine_rows(listed))
@@ -107,8 +112,9 @@ def _write_bill(path: Path, source: str, month: Month, charges: Iterable[Charge]
     return _write_table(path, COLUMNS, (bill.row(charge) for charge in lines))
 
 
-def _job_rows(events: Work) -> Iterator[Sequence[object]]:
+def _job_rows(events: Work, rng: Random) -> Iterator[Sequence[object]]:
     """One row per placement: an attempt on four machines has four."""
+    submitted = _submitted(events.attempts, rng)
     for attempt in events.attempts:
         job = attempt.job
         labels = (job.owner, job.team, job.project, job.experiment, job.cost_center, job.model_version)
@@ -119,7 +125,27 @@ def _job_rows(events: Work) -> Iterator[Sequence[object]]:
             held = [f"{whole.normalize():f}" for whole in amounts]
             times = (stamp(attempt.started), stamp(attempt.ended))
             place = (job.job_id, attempt.number, machine.machine_id)
-            yield (*place, *times, *held, attempt.state, *labels, job.priority, job.framework)
+            yield (
+                *place,
+                *times,
+                *held,
+                attempt.state,
+                *labels,
+                job.priority,
+                job.framework,
+                stamp(submitted[job.job_id, attempt.number]),
+            )
+
+
+def _submitted(attempts: Iterable[Attempt], rng: Random) -> dict[tuple[str, int], int]:
+    """When each attempt was put into the queue. Who tries again is there from when the try before ended."""
+    found: dict[tuple[str, int], int] = {}
+    ended: dict[str, int] = {}
+    for attempt in sorted(attempts, key=lambda one: (one.job.job_id, one.number)):
+        job_id, waited = attempt.job.job_id, int(rng.expovariate(1 / QUEUE_SECONDS))
+        found[job_id, attempt.number] = ended.get(job_id, attempt.started - waited)
+        ended[job_id] = attempt.ended
+    return found
 
 
 def _machine_rows(machines: Iterable[Machine]) -> Iterator[Sequence[object]]:

@@ -15,7 +15,7 @@ from trainfare.sources import recognise as formats
 from trainfare.sources.bills import focus
 from trainfare.sources.head import Head
 from trainfare.sources.raw import told
-from trainfare.tables import BASES, CHARGES, MACHINES
+from trainfare.tables import BASES, CHARGES, MACHINES, PLACEMENTS
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
@@ -220,10 +220,11 @@ def from_catalog(row: Delivery, archive: Place) -> Delivered:
     )
 
 
-def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:
+def row_selects(engine: DuckDB, delivered: Iterable[Delivered], kind: str) -> list[str]:
     """The archived files of a kind that is no bill, each as a SELECT. Owned hardware lists its machines by its price."""
     files = list(delivered)
-    selects = [f"SELECT * FROM {parquet(file.archive)}" for file in files if file.kind == kind]
+    columns_of = _placements_of if kind == "jobs" else _all_of
+    selects = [f"SELECT {columns_of(engine, file)} FROM {parquet(file.archive)}" for file in files if file.kind == kind]
     if kind == "machines":
         told = ("machine_id", "resource_id", "line")
         columns = ", ".join(
@@ -231,6 +232,16 @@ def row_selects(delivered: Iterable[Delivered], kind: str) -> list[str]:
         )
         selects += [f"SELECT {columns} FROM {parquet(file.archive)}" for file in files if file.kind == "hardware"]
     return selects
+
+
+def _all_of(engine: DuckDB, file: Delivered) -> str:
+    return "*"
+
+
+def _placements_of(engine: DuckDB, file: Delivered) -> str:
+    """The columns of placements; those that came after the file was taken in are not known of it."""
+    kept = engine.columns(parquet(file.archive))
+    return ", ".join(c.name if c.name in kept else f"CAST(NULL AS {c.type}) AS {c.name}" for c in PLACEMENTS.columns)
 
 
 def header_lines(file: Delivered) -> int:

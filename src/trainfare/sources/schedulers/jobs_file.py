@@ -18,6 +18,7 @@ READS = "Trainfare job file: CSV, JSON lines or Parquet with job_id, attempt, ma
 
 NEEDED = ("job_id", "attempt", "machine_id", "started", "ended")
 AMOUNTS = ("gpus", "cpus", "memory_gb")
+MOMENTS = ("started", "ended", "submitted")
 MOST_ATTEMPTS, MOST_HELD = 10**9, 10**6
 """No machine has a million GPUs, CPUs or GB, and products with seconds stay within 64 bits."""
 
@@ -45,7 +46,7 @@ def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> N
         return
     columns = {"line": "line", "labels": _labels(raw), "state": _state(raw)}
     columns |= {name: raw.text(name) for name in ("job_id", "machine_id", *LABELS)}
-    columns |= {name: raw.moment(name, zone) for name in ("started", "ended")}
+    columns |= {name: raw.moment(name, zone) for name in MOMENTS}
     columns |= {name: raw.number(name, _type(name)) for name in ("attempt", *AMOUNTS)}
     select = ", ".join(f"{columns[name]} AS {name}" for name in PLACEMENTS.names)
     engine.view(into, PLACEMENTS.typed_select(f"(SELECT {select} FROM {raw.relation})"))
@@ -83,9 +84,9 @@ def _check(raw: Raw, zone: str, faults: Faults) -> None:
         raw.check_present(faults, name, "Every row needs one.")
     raw.check_number(faults, "attempt", "INTEGER", "a whole number", MOST_ATTEMPTS, "Count attempts from 1.")
     raw.check_not_below(faults, "attempt", "INTEGER", 1, "Count attempts from 1.")
-    for name in ("started", "ended"):
-        do = "Write it as 2026-10-01T00:00:00Z, or leave `ended` empty while the job runs."
-        raw.check_moment(faults, name, do, zone)
+    for name in MOMENTS:
+        if_not = "it empty" if name == "submitted" else "`ended` empty while the job runs"
+        raw.check_moment(faults, name, f"Write it as 2026-10-01T00:00:00Z, or leave {if_not}.", zone)
     for name in AMOUNTS:
         do = "Write how much was held, such as 8 or 0.5, or leave it empty."
         raw.check_number(faults, name, _type(name), "a number", MOST_HELD, do)

@@ -28,6 +28,7 @@ READS = "Slurm: output of sacct --parsable2 (with --duplicates to see every run)
 JOB_IDS = ("JobID", "JobIDRaw")
 REQUIRED = ("State", "Start", "End", "AllocTRES", "NodeList")
 OPTIONAL = (
+    "Submit",
     "ElapsedRaw",
     "Elapsed",
     "Suspended",
@@ -132,6 +133,7 @@ def _take_records(engine: DuckDB, path: Place, header: str, faults: Faults) -> N
         f"""SELECT *,
           CASE WHEN "Start" NOT IN ({_NOTHING}) THEN "Start" END AS start_text,
           CASE WHEN "End" NOT IN ({_NOTHING}) THEN "End" END AS end_text,
+          CASE WHEN "Submit" NOT IN ({_NOTHING}) THEN "Submit" END AS submit_text,
           coalesce(CAST(TRY_CAST("ElapsedRaw" AS INTEGER) AS BIGINT), {_seconds("Elapsed")})
             + coalesce({_seconds("Suspended")}, 0) AS wall_seconds
         FROM (SELECT line, {told} FROM sacct_records WHERE told IS NOT NULL)
@@ -172,7 +174,7 @@ def _take_times(engine: DuckDB, path: Place, zone: str, faults: Faults) -> None:
     slurm_runs.report(engine, untimed, faults, lambda line: f"{path}:{line}")
     engine.table(
         TOLD,
-        f"""SELECT line, "JobID" AS job, "State" AS state, started, ended,
+        f"""SELECT line, "JobID" AS job, "State" AS state, started, ended, submitted,
           CASE WHEN "NodeList" NOT IN ({NO_NODES}) THEN "NodeList" END AS nodes, "AllocTRES" AS tres,
           TRY_CAST("Restarts" AS SMALLINT) AS restarts, "User" AS owner, "Account" AS team,
           NULLIF(ltrim("WCKey", '*'), '') AS cost_center, "Comment" AS comment, "Partition" AS "partition",

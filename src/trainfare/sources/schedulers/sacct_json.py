@@ -38,7 +38,7 @@ _RECORD = {
     "array": {"job_id": "JSON", "task_id": "JSON"},
     "het": {"job_id": "JSON", "job_offset": "JSON"},
     "state": {"current": "JSON"},
-    "time": {"start": "JSON", "end": "JSON"},
+    "time": {"start": "JSON", "end": "JSON", "submission": "JSON"},
     "restart_cnt": "JSON",
     "nodes": "VARCHAR",
     "tres": {"allocated": [{"type": "VARCHAR", "name": "VARCHAR", "count": "VARCHAR"}]},

@@ -11,7 +11,7 @@ WITH numbers AS (
       FOR told IN [
         CAST(number AS VARCHAR) FOR number IN [
           job.job_id, job.array.job_id, job.array.task_id, job.het.job_id, job.het.job_offset,
-          job.time.start, job.time.end, job.restart_cnt]]] AS number,
+          job.time.start, job.time.end, job.restart_cnt, job.time.submission]]] AS number,
     CASE WHEN CAST(job.state.current AS VARCHAR) LIKE '[%' THEN from_json(job.state.current, '["VARCHAR"]')
       ELSE [json_extract_string(job.state.current, '$')] END AS states
   FROM sacct_jobs
@@ -33,6 +33,8 @@ SELECT
     THEN make_timestamp(CAST(number[6] AS BIGINT) * 1000000) END AS started,
   CASE WHEN number[7] <> '0' AND regexp_full_match(number[7], '[0-9]{1,11}')
     THEN make_timestamp(CAST(number[7] AS BIGINT) * 1000000) END AS ended,
+  CASE WHEN number[9] <> '0' AND regexp_full_match(number[9], '[0-9]{1,11}')
+    THEN make_timestamp(CAST(number[9] AS BIGINT) * 1000000) END AS submitted,
   CASE WHEN job.nodes NOT IN ({{no_nodes}}) THEN job.nodes END AS nodes,
   NULLIF(array_to_string([
     held.type || coalesce('/' || NULLIF(held.name, ''), '') || '=' || held.count

@@ -1,10 +1,10 @@
 -- Read each distinct time that Slurm wrote.
--- In: sacct_rows(start_text, end_text). Out: text, first, second (UTC), what (why there is none).
+-- In: sacct_rows(start_text, end_text, submit_text). Out: text, first, second (UTC), what (why there is none).
 -- Local time is read with the offsets of the zone a day before and a day after; a reading counts if it leads back to
 -- what was written. In the hour that comes twice both do, and `first` is the earlier; in the hour that is left out
 -- none does.
 WITH told AS (
-  SELECT DISTINCT unnest([start_text, end_text]) AS text FROM sacct_rows
+  SELECT DISTINCT unnest([start_text, end_text, submit_text]) AS text FROM sacct_rows
 ),
 forms AS (
   SELECT

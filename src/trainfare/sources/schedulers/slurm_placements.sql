@@ -113,6 +113,7 @@ SELECT
   cost_center,
   model_version,
   priority,
+  submitted,
   labels,
   line
 FROM on_nodes

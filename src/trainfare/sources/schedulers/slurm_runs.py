@@ -28,7 +28,7 @@ NO_NODES = "'None assigned', '(null)', 'None', ''"
 EXPORT = (
     "Export with: sacct --allusers --duplicates --parsable2 --allocations --starttime=YYYY-MM-DD "
     "--format=JobID,JobIDRaw,Cluster,User,Account,WCKey,QOS,Partition,JobName,Comment,"
-    "State,Start,End,ElapsedRaw,Suspended,AllocTRES,NodeList"
+    "State,Submit,Start,End,ElapsedRaw,Suspended,AllocTRES,NodeList"
 )
 AGAIN = "Export the file again, or take this record out of it."
 

@@ -35,7 +35,22 @@ function phased(phases) {
   return Object.entries(sums).map(([phase, taken]) => `\n${phase}: ${duration(taken)}`).join("");
 }
 
-/** One row per attempt or machine, one bar per span; colour and a cross say how it ended, and over it lie the phases that are known of it: starting, checkpoints, lost. */
+/** A thin line with an end to each side: the attempt was in the queue. */
+function waiting(told, colours) {
+  const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: colours.muted, lineWidth: 1.5 } });
+  return {
+    type: "custom",
+    encode: { x: [1, 2], y: 0 },
+    data: (told.queued ?? []).map((span) => ({ value: [span.row, Date.parse(span.from), Date.parse(span.to)], state: `attempt ${span.attempt} in the queue`, phases: [] })),
+    renderItem: (_, api) => {
+      const [left, middle] = api.coord([api.value(1), api.value(0)]), [right] = api.coord([api.value(2), api.value(0)]);
+      const half = Math.min(api.size([0, 1])[1] * 0.2, 5);
+      return { type: "group", children: [line(left, middle, right, middle), line(left, middle - half, left, middle + half)] };
+    },
+  };
+}
+
+/** One row per attempt or machine, one bar per span; colour and a cross say how it ended, and over it lie the phases that are known of it: starting, checkpoints, lost. Before it stands a line for its time in the queue. */
 export function gantt(told, colours, room) {
   const most = room.width < 460 ? 12 : 22;
   const known = (span) => told.phases?.[span.attempt] ?? [];
@@ -71,6 +86,7 @@ export function gantt(told, colours, room) {
           };
         },
       },
+      waiting(told, colours),
     ],
   };
 }

@@ -131,10 +131,12 @@ def attempts(desk: Desk, job: str) -> Panel:
             if name in shown
         ],
         "phases": _by_attempt(phases),
+        "queued": _queued(rows, spans, names, shown),
     }
     columns = [
         Column("attempt", "Attempt", "count"),
         Column("state", "Ended as", "state"),
+        *([Column("queued_seconds", "Queued", "seconds")] if chart["queued"] else []),
         Column("started", "Started", "time"),
         Column("ended", "Ended", "time"),
         Column("machines", "Machines", "count"),
@@ -148,7 +150,8 @@ def attempts(desk: Desk, job: str) -> Panel:
     at_most = any(one["how"] != "measured" for one in phases)
     note = "Where no checkpoints are known, all of an interrupted attempt counts as lost, at most." if at_most else ""
     foot = {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")}
-    about = "Each bar is an attempt holding a machine, with a cross if its work did not come to its end. " + (
+    waiting = "The thin line before it is its time in the queue. " if chart["queued"] else ""
+    about = f"Each bar is an attempt holding a machine, with a cross if its work did not come to its end. {waiting}" + (
         "Grey: starting up. Strokes: writing a checkpoint. Faded: lost, to be done again."
         if phases
         else "Faded: lost. What of it was training is told where steps and checkpoints are measured."
@@ -157,6 +160,23 @@ def attempts(desk: Desk, job: str) -> Panel:
     title = "Attempts"
     picture = chart if spans else None
     return Panel("attempts", title, columns, rows, 12, about, picture, size, foot, note=note, keep=True)
+
+
+def _queued(
+    rows: list[dict[str, Any]], spans: list[dict[str, Any]], names: list[str], shown: list[str]
+) -> list[dict[str, Any]]:
+    """How long each attempt was in the queue, in the row of the machine that it held first."""
+    first = {span["attempt"]: name for name, span in reversed([*zip(names, spans, strict=True)])}
+    return [
+        {
+            "row": shown.index(first[row["attempt"]]),
+            "from": _utc(row["submitted"]),
+            "to": _utc(row["started"]),
+            "attempt": row["attempt"],
+        }
+        for row in rows
+        if row["queued_seconds"] and first.get(row["attempt"]) in shown
+    ]
 
 
 def _by_attempt(phases: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:

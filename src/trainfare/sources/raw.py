@@ -27,6 +27,8 @@ FIXED_POINT = re.compile(r"DECIMAL\(\d+,\d+\)")
 UNTYPED = '"NULL"'
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """Times outside these years are slips: zero dates, milliseconds taken for seconds."""
+ABSURD_OFFSET = r"[T ][0-9:.]+ ?[+-]((1[5-9]|[2-9][0-9])(:?[0-9]{2})?|[0-9]{2}:?[6-9][0-9])$"
+"""A time with an offset of 15 hours or more, or of 60 minutes or more within the hour. The engine would reckon with it."""
 
 
 def as_numbered(numbers: Sequence[int]) -> Sequence[int]:
@@ -164,9 +166,11 @@ class Raw:
         within = f"{moment} BETWEEN DATE '{FIRST_YEAR}-01-01' AND DATE '{LAST_YEAR}-12-31'"
         if any_year:
             within = f"isfinite({moment})"
-        bad = f"{column} IS NOT NULL AND NOT coalesce({within}, false)"
+        absurd = "false" if is_typed else f"regexp_matches(CAST({column} AS VARCHAR), {quoted(ABSURD_OFFSET)})"
+        bad = f"{column} IS NOT NULL AND (NOT coalesce({within}, false) OR {absurd})"
         outside = quoted(f" is outside the years {FIRST_YEAR} to {LAST_YEAR}")
-        what = f"CASE WHEN isfinite({moment}) THEN {outside} ELSE ' is not a time' END"
+        what = f"CASE WHEN {absurd} THEN ' has an offset from UTC that no place has' WHEN isfinite({moment}) THEN {outside} "
+        what += "ELSE ' is not a time' END"
         self.check(faults, bad, f"{self.shown(name)} || {what}", do, [] if is_typed else [name])
 
     def check_present(self, faults: Faults, name: str, do: str) -> None:

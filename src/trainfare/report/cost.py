@@ -5,7 +5,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from trainfare.engine.duckdb import step_text
+from trainfare.engine.duckdb import quoted, step_text
 from trainfare.report import converted, estimated, groups, keys
 from trainfare.report.converted import Converted
 from trainfare.report.estimated import Accuracy
@@ -14,6 +14,8 @@ from trainfare.report.slice import HELD, Only, Slice
 
 PACKAGE = "trainfare.report"
 SCOPES = ("full", "infra")
+PSEUDO = ("idle", "unallocated", "outside")
+"""Payers that are no jobs and have reasons."""
 PRICED = {
     "wall": "h.billed_wall * CAST(1000000 AS HUGEINT)",
     "gpu": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
@@ -123,7 +125,7 @@ class Report:
 def report(opened: Opened, question: Question) -> Report:
     """Answer the question from the opened books."""
     engine = opened.engine
-    pseudo = {kind: reasons(opened, question, kind) for kind in ("idle", "unallocated", "outside")}
+    pseudo = reasons(opened, question)
     books = Slice(question.currency, question.scope)
     total, bill = (
         engine.row(f"SELECT coalesce(sum({question.basis}), 0) FROM {origin}")[0]
@@ -152,13 +154,17 @@ def report(opened: Opened, question: Question) -> Report:
     )
 
 
-def reasons(opened: Opened, question: Question, kind: str) -> Pseudo:
-    """What idle, unallocated or outside pays, and why."""
+def reasons(opened: Opened, question: Question) -> dict[str, Pseudo]:
+    """What idle, unallocated and outside pay, and why."""
     estimate = f"coalesce(sum(s.{question.basis}) FILTER (s.origin = 'estimate'), 0)"
     found = opened.engine.rows(
-        f"SELECT s.reason, sum(s.{question.basis}) AS cost, {estimate} FROM {groups.paid(opened, question.slice, [])} "
-        f"WHERE s.payer_kind = '{kind}' GROUP BY s.reason ORDER BY abs(cost) DESC, s.reason"
+        f"SELECT s.payer_kind, s.reason, sum(s.{question.basis}) AS cost, {estimate} FROM {groups.paid(opened, question.slice, [])} "
+        f"WHERE s.payer_kind IN ({', '.join(map(quoted, PSEUDO))}) GROUP BY s.payer_kind, s.reason ORDER BY abs(cost) DESC, s.reason"
     )
+    return {kind: _pseudo([told for of, *told in found if of == kind]) for kind in PSEUDO}
+
+
+def _pseudo(found: list[list[Any]]) -> Pseudo:
     told = [(str(reason), cost) for reason, cost, _ in found]
     expected = {str(reason): part for reason, _, part in found}
     return Pseudo(sum((cost for _, cost in told), Decimal(0)), told, sum(expected.values(), Decimal(0)), expected)

@@ -152,7 +152,7 @@ def attempts(desk: Desk, job: str) -> Panel:
     foot = {name: sum((row[name] or Decimal(0) for row in rows), Decimal(0)) for name in ("cost", "estimated")}
     waiting = "The thin line before it is its time in the queue. " if chart["queued"] else ""
     about = f"Each bar is an attempt holding a machine, with a cross if its work did not come to its end. {waiting}" + (
-        "Grey: starting up. Strokes: writing a checkpoint. Faded: lost, to be done again."
+        "Grey: starting up, until its first step. Strokes: writing a checkpoint. Faded: lost, to be done again."
         if phases
         else "Faded: lost. What of it was training is told where steps and checkpoints are measured."
     )

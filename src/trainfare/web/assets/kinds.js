@@ -235,7 +235,10 @@ function treemap(told, colours) {
 
 /** Where money flows: bands as wide as the money. */
 function sankey(told, colours, room) {
-  const width = room.width < 560 ? 14 : 30;
+  // Where columns are near each other, a label has the room up to the next one, and amounts are in the table and the tip.
+  const narrow = room.width < 560, right = narrow ? 70 : 150;
+  const between = (room.width - right) / Math.max(1, ...told.nodes.map((node) => node.depth));
+  const fits = Math.max(4, Math.floor((between - 24) / 6.2));
   const tall = Object.fromEntries(told.nodes.map((node) => [node.id, node]));
   return {
     tooltip: {
@@ -246,7 +249,7 @@ function sankey(told, colours, room) {
       {
         type: "sankey",
         left: 6,
-        right: room.width < 560 ? 70 : 150,
+        right,
         top: 10,
         bottom: 10,
         nodeWidth: 12,
@@ -257,7 +260,7 @@ function sankey(told, colours, room) {
         data: told.nodes.map((node, index) => ({ name: node.id, depth: node.depth, link: node.link, itemStyle: { color: colours[node.tone] ?? colours.series[(node.series ?? index) % 8], ...(node.hatched ? { decal: SHADE } : {}) } })),
         links: told.links_between.map((link) => ({ ...link, value: Math.abs(Number(link.value)), exact: link.value })),
         lineStyle: { color: "source", opacity: 0.28, curveness: 0.5 },
-        label: { color: colours.text, fontSize: 12, formatter: ({ name }) => `${clip(tall[name].name, width)}  ${tick(Number(tall[name].value), told.unit)}` },
+        label: { color: colours.text, fontSize: narrow ? 11 : 12, formatter: ({ name }) => (narrow ? clip(tall[name].name, fits) : `${clip(tall[name].name, 30)}  ${tick(Number(tall[name].value), told.unit)}`) },
       },
     ],
   };

@@ -114,14 +114,17 @@ def test_files_and_functions_fit_in_a_head() -> None:
 
 
 def test_money_is_never_a_float() -> None:
-    """No code makes one, and no query that sees money has such a type. The engine may guess where it proves it."""
+    """No code makes one, and no query that sees money has such a type. The engine may guess where it proves it.
+
+    The models of a forecast know nothing else: one place makes floats for them, and what they say is rounded to the cent there.
+    """
     made = [
         path.name
         for path in files()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
     ]
-    assert made == []
+    assert made == ["forecast_models.py"]
     floating = re.compile(r"\b(double|float[48]?|real)\b", re.IGNORECASE)
     seeing = [path for path in queries() if path.relative_to(SOURCE).parts[0] in {*architecture.STAGES, "report"}]
     assert len(seeing) > 40

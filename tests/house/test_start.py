@@ -15,7 +15,10 @@ HELP_SECONDS = 0.2
 REPORT_SECONDS = 10
 """On a quiet machine it is under three; a test may share its machine."""
 
-HEAVY = ("alembic", "duckdb", "jinja2", "litestar", "msgspec", "psycopg", "rich", "sqlalchemy", "sqlite3", "uvicorn")
+HEAVY = (
+    *("alembic", "duckdb", "jinja2", "litestar", "msgspec", "numpy", "psycopg", "rich", "sqlalchemy", "sqlite3"),
+    *("statsforecast", "uvicorn"),
+)
 
 
 def seconds(*arguments: object) -> tuple[float, str]:

@@ -1,8 +1,11 @@
 """Forecasts are tested on the past they are made from, and say nothing where that is too short."""
 
 import random
+import sys
+from collections.abc import Iterator
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +13,16 @@ from trainfare.report.forecast import BAND, FEWEST_DAYS, FEWEST_TRIALS, METHODS,
 
 MONTH = 30
 NEEDED = FEWEST_DAYS + MONTH + FEWEST_TRIALS - 1
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plain() -> Iterator[None]:
+    """Without the extra: what its models add is tested beside this."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(sys.modules, "statsforecast.models", None)
+        patched.delitem(sys.modules, "trainfare.report.forecast_models", raising=False)
+        yield
+
 
 amounts = st.decimals(min_value=1, max_value=10_000, places=2)
 

@@ -29,8 +29,8 @@ PARTS = ("used", "expected", "error")
 def forecast(workspace: Path, by: str | None, basis: str, scope: str, currency: str | None, format_: str) -> None:
     """How the newest month may end and what the next may cost, with a band, and the budgets beside it.
 
-    Three methods are tested on the days of the published books; the one that was least wrong is taken, and named with its error. With
-    too few days to test it, there is no forecast.
+    Three methods, and two more with the extra `forecast`, are tested on the days of the published books; the one that was least wrong is
+    taken, and named with its error. With too few days to test it, there is no forecast.
     """
     config = options.settings_of(workspace)
     with ExitStack() as stack:

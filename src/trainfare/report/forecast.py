@@ -5,7 +5,7 @@ then came. The one that was least wrong is taken; the band around it is as wide 
 """
 
 from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -58,7 +58,10 @@ MEANINGS = {
     "seasonal naive": "each day costs what the same weekday cost in the last week",
     "drift": "the last week goes on, rising or falling as it did over the last eight weeks",
     "run rate": "each day costs the mean of the last four weeks",
+    "exponential smoothing": "a level, weekdays and a trend, learned with the newest days counting most (AutoETS of statsforecast)",
+    "theta": "a smoothed level, a part of the long trend, and weekdays (AutoTheta of statsforecast)",
 }
+"""What each method does, those of the extra `forecast` too."""
 
 
 @dataclass(frozen=True)
@@ -96,18 +99,36 @@ def forecast(costs: Costs, skip: int, length: int) -> Forecast:
     if len(known) < needed:
         what = f"{len(known)} days are known; {needed} are needed to test a forecast that far ahead"
         return Forecast(reason=what)
-    tried = {name: trials(method, known, skip, length) for name, method in METHODS.items()}
-    usable = {name: found for name, found in tried.items() if len(found) >= FEWEST_TRIALS}
+    methods, usable = METHODS, _tried(METHODS, known, skip, length, FEWEST_TRIALS)
+    if usable and all(map(_mean_size, usable.values())):
+        methods = METHODS | _models()
+        # A model that failed at some days would be spared those on which it is worst.
+        usable |= _tried(_models(), known, skip, length, max(map(len, usable.values())))
     means = {name: _mean_size(found) for name, found in usable.items()}
     if means and min(means.values()) > WORST:
         what = f"days differ too much: in the past even the best method was wrong by {min(means.values()):.0%}"
         return Forecast(reason=what)
     for name in sorted(usable, key=lambda one: means[one]):
-        amount = METHODS[name](known, skip, length)
-        if amount > 0:
-            rivals = tuple((other, means[other]) for other in METHODS if other in means)
+        amount = methods[name](known, skip, length)
+        if amount > CENT:
+            rivals = tuple(means.items())
             return _banded(amount, name, usable[name], skip + length, rivals)
     return Forecast(reason="too few days of the past cost anything to test a forecast on")
+
+
+def _models() -> dict[str, Method]:
+    """The methods that come with the extra `forecast`; none without it. They take seconds to import, so that waits until here."""
+    try:
+        from trainfare.report.forecast_models import MODELS
+    except ImportError:
+        return {}
+    return MODELS
+
+
+def _tried(methods: Mapping[str, Method], costs: Costs, skip: int, length: int, fewest: int) -> dict[str, list[Trial]]:
+    """The trials of every method that has so many of them."""
+    found = {name: trials(method, costs, skip, length) for name, method in methods.items()}
+    return {name: tried for name, tried in found.items() if len(tried) >= fewest}
 
 
 def trials(method: Method, costs: Costs, skip: int, length: int) -> list[Trial]:

@@ -73,9 +73,10 @@ class Outlook:
             if found.covered is not None
             else ""
         )
+        others = ", ".join(f"{name} by {error:.1%}" for name, error in found.rivals if name != found.method)
         return (
             f"by {found.method} ({MEANINGS[found.method]}); over {found.trials} forecasts of the past it was wrong by "
-            f"{found.error:.1%} on average{bands}"
+            f"{found.error:.1%} on average{bands}" + (f"; {others}" if others else "")
         )
 
     def record(self) -> dict[str, Any]:

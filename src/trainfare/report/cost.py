@@ -183,7 +183,7 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
     names = [f"k{index}" for index in range(len(by))]
     held = asked.held
     priced = {"priced": PRICED[question.per], "job_rate": job_rate(question)}
-    known = asked.of_labels(opened, priced)
+    known = asked.of_labels(opened, priced) or asked.of_sites(opened, priced)
     told = known or asked.from_digest(opened) or asked.from_shares(opened)
     fragments = (
         told

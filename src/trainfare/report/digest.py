@@ -13,6 +13,8 @@ from pathlib import Path
 
 from trainfare import keyed
 from trainfare.engine.duckdb import DuckDB, quoted, step_text
+from trainfare.report import sites
+from trainfare.report.keys import OF_SITE
 from trainfare.report.opened import QUEUED, kept_table, select_of, tables_of
 from trainfare.report.sight import of_attempt, of_label_payer
 from trainfare.report.slice import LOST
@@ -38,14 +40,17 @@ MEASURED = {
 """Tables that a book may have been built without; then nothing was measured."""
 STEPS = (
     "digest_sets",
+    "digest_sites",
     "digest_attempts",
     "digest_shares",
     "digest_placements",
     "digest_costs",
     "digest_spent",
+    "digest_site_spent",
     "digest_job_costs",
     "digest_hours",
     "digest_jobs",
+    "digest_job_sites",
     "digest_set_hours",
     "digest_tries",
     "digest_machine_costs",
@@ -193,9 +198,16 @@ def _fragments() -> dict[str, str]:
         "wall": "t.billed_wall * CAST(1000000 AS HUGEINT)",
         "gpu": "CASE WHEN NOT t.gpu_unknown THEN t.billed_gpu END",
     }
+    same_site = " AND ".join(f"s.{name} IS NOT DISTINCT FROM m.{name}" for name in OF_SITE)
+    several = "(SELECT *, job AS job_id FROM digest_placements WHERE job IN (SELECT job FROM several))"
     placements = keyed.placements("kept_placements", "book_attempts", "digest_machines")
     return {
         "uses": step_text(PACKAGE, "uses", {"placements": f"({placements})", "usage": "book_usage"}),
+        "site_keys": ", ".join(OF_SITE),
+        "places": ", ".join(f"{name} NULLS FIRST" for name in OF_SITE),
+        "no_site": ", ".join("NULL" for _ in OF_SITE),
+        "machine_sites": f"(SELECT m.machine, s.site FROM digest_machines m JOIN digest_sites s ON {same_site})",
+        "site_hours": sites.hours(several),
         "labels": ", ".join(LABEL_COLUMNS),
         "same_labels": " AND ".join(f"s.{name} IS NOT DISTINCT FROM a.{name}" for name in LABEL_COLUMNS),
         "bases": ", ".join(BASES),

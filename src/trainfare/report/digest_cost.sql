@@ -1,17 +1,17 @@
--- In: what payers pay per group, and the jobs' rates and hours, as queries; digest_sets. Out: what cost gives, for one book by labels alone. Hours may be added up already, for each set of
+-- In: what payers pay per group, and the jobs' rates and hours, as queries; digest_sets. Out: what cost gives, for one book by labels, and by sites where these are joined. Hours may be added up already, for each set of
 -- labels.
 WITH cost AS ({{group_costs}}),
 rated AS ({{rated}}),
 hours AS (
   SELECT CAST(sum(j.jobs) AS BIGINT) AS jobs, sum(j.wall) AS wall, sum(j.billed_wall) AS billed_wall, sum(j.gpu) AS gpu, sum(j.billed_gpu) AS billed_gpu,
     bool_or(j.gpu_unknown) AS gpu_unknown{{hold_keys}}
-  FROM {{timed}} j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"
+  FROM {{timed}} j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"{{job_sites}}
   WHERE j.wall IS NOT NULL AND {{only_holds}}
   GROUP BY ALL
 ),
 spread AS (
   SELECT quantile_disc(j.rate, [0.5, 0.95]) AS rates{{hold_keys}}
-  FROM rated j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"
+  FROM rated j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"{{job_sites}}
   WHERE j.rate IS NOT NULL AND {{only_holds}}
   GROUP BY ALL
 ),

@@ -1,5 +1,5 @@
 -- In: digest_attempts, digest_job_costs, digest_hours, digest_placements, digest_shares, digest_ways, bill_totals. Out: one row per job and currency of the bill: labels, times, hours,
--- the days of both, costs, what of them is estimated, and rates, dearest first.
+-- the days of both, the site if all of it is on one, costs, what of them is estimated, and rates, dearest first.
 WITH named AS (
   SELECT job, any_value(job_id) AS job_id, min("set") AS "set", CAST(count(*) AS INTEGER) AS attempts, arg_max(state, attempt) AS state,
     CAST(count(*) FILTER (state = 'preempted') AS INTEGER) AS preemptions
@@ -27,15 +27,20 @@ told AS (
   )
   GROUP BY job
 ),
+sited AS (
+  SELECT job, CASE WHEN min(site) = max(site) THEN min(site) END AS site
+  FROM (SELECT job, site FROM digest_placements UNION ALL SELECT job, site FROM digest_shares WHERE job IS NOT NULL) GROUP BY job
+),
 costs AS (
   SELECT job, currency, {{sums}}, {{infra_sums}} FROM digest_job_costs GROUP BY job, currency
 )
-SELECT n.job, n.job_id, n."set", n.attempts, n.state, n.preemptions, h.starts, h.ends, h.running, h.machines, d.first_day, d.last_day,
+SELECT n.job, n.job_id, n."set", n.attempts, n.state, n.preemptions, h.starts, h.ends, h.running, h.machines, o.site, d.first_day, d.last_day,
   t.wall, t.billed_wall, t.gpu, t.billed_gpu, t.gpu_unknown, b.currency, {{costs}}, {{rates}}, {{estimated}}
 FROM named n
 CROSS JOIN (SELECT DISTINCT currency FROM bill_totals) b
 LEFT JOIN held h ON h.job = n.job
 LEFT JOIN hours t ON t.job = n.job
+LEFT JOIN sited o ON o.job = n.job
 LEFT JOIN told d ON d.job = n.job
 LEFT JOIN costs c ON c.job = n.job AND c.currency = b.currency
 LEFT JOIN expected e ON e.job = n.job AND e.currency = b.currency

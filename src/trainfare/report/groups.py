@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from trainfare.engine.duckdb import quoted, step_text
-from trainfare.report import keys
+from trainfare.report import keys, sites
 from trainfare.report.opened import Opened
 from trainfare.report.slice import HELD, NUMBERED, Slice, among, of_share
 from trainfare.tables import LABELS
 
 PACKAGE = "trainfare.report"
+OF_BILL = frozenset(("rule", "source", "account"))
+"""Keys of money that most questions do not ask for."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,12 @@ class Groups:
         asked = {*self.by, *(key for key, _ in self.slice.only)} - {*known}
         if not opened.by_digest or self.slice.held != HELD or any(not key.startswith("label:") for key in asked):
             return None
+        every = [*self.by, *(key for key, _ in self.slice.only)]
         by_day = "" if opened.has_only(self.slice.days) else _days(self.slice, "h.day")
         return self.fragments | {
-            "money": _money([*self.by, *(key for key, _ in self.slice.only)]),
+            "money": _money(every),
+            "share_sites": sites.joined(every, "s"),
+            "job_sites": sites.joined(every, "j"),
             "where": self.slice.money + _days(self.slice, "day"),
             "only_shares": " AND ".join(["true", *(of_share(key, values) for key, values in self.slice.only)]),
             "only_holds": _only(self.slice, keys.of_hold) + by_day,
@@ -83,6 +88,15 @@ class Groups:
         of = f"WHERE j.currency = {told['currency']}"
         rated = f'SELECT j.book, j."set", {told["job_rate"]} AS rate FROM digest_jobs j {of}'
         return told | {"rated": rated, "timed": f"(SELECT * FROM digest_set_hours j {of})"}
+
+    def of_sites(self, opened: Opened, priced: dict[str, str]) -> dict[str, str] | None:
+        """The same for a report by labels and what machines have in common; None for any other."""
+        told = self.of_digest(opened, (*LABELS, *keys.OF_SITE))
+        if told is None or not sites.are_known(opened):
+            return None
+        told |= {"group_costs": step_text(PACKAGE, "digest_group_costs", told)} | priced
+        told |= {"only_holds": _only(self.slice, keys.of_hold), "timed": "rated"}
+        return told | {"rated": sites.jobs(opened, self.slice, self.by, told)}
 
     def window(self, told: dict[str, str]) -> dict[str, str]:
         """What tells jobs within the days that are asked about from those that reach beyond them, by fragments of a digest."""
@@ -122,11 +136,13 @@ def paid(opened: Opened, slice_: Slice, asked: Sequence[str]) -> str:
     """A FROM item with the money asked about in s and the labels of its job in a, and its machine in m if a key needs that."""
     known = {*LABELS, *keys.OF_TIME, *keys.OF_CHARGE, "payer"}
     every = {*asked, *(key for key, _ in slice_.only)}
+    if sites.are_known(opened) and not every & OF_BILL:
+        known |= {*keys.OF_SITE}
     if opened.by_digest and all(key in known or key.startswith("label:") for key in every):
-        joined = f'{_money(every)} s LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"'
+        joins = f' LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"{sites.joined(every, "s")}'
         where = [slice_.money, *(of_share(key, values) for key, values in slice_.only)]
-        chosen = f"SELECT s.* FROM {joined} WHERE {' AND '.join(where)}{_days(slice_, 's.day')}"
-        return f'({chosen}) s LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"'
+        chosen = f"SELECT s.* FROM {_money(every)} s{joins} WHERE {' AND '.join(where)}{_days(slice_, 's.day')}"
+        return f"({chosen}) s{joins}"
     own = _numbered(opened, slice_, asked) or slice_
     return f"{own.shares} s{own.origin.joined('s')}"
 
@@ -143,7 +159,9 @@ def _numbered(opened: Opened, slice_: Slice, asked: Sequence[str]) -> Slice | No
 
 def _money(asked: Iterable[str]) -> str:
     """The smallest table of a digest that has the money by all these keys."""
-    return "digest_costs" if {"rule", "source", "account"} & {*asked} else "digest_spent"
+    if OF_BILL & {*asked}:
+        return "digest_costs"
+    return "digest_site_spent" if {*keys.OF_SITE} & {*asked} else "digest_spent"
 
 
 def _days(slice_: Slice, day: str) -> str:

@@ -14,7 +14,9 @@ SPELLINGS = {
     "job_id": "job",
 }
 OF_JOB = ("job", "attempt", "state", *LABELS)
-OF_MACHINE = ("machine", "pool", "cluster", "region", "gpu_model")
+OF_SITE = ("pool", "cluster", "region", "gpu_model")
+"""What many machines have in common."""
+OF_MACHINE = ("machine", *OF_SITE)
 OF_TIME = ("day", "month")
 OF_CHARGE = ("category", "rule", "source", "origin", "account")
 MOST = 3

@@ -12,8 +12,9 @@ from workspace.company import OCTOBER, Line
 from workspace.folder import Workspace
 
 from trainfare.config import load
-from trainfare.report import cost, trend
+from trainfare.report import cost, jobs, trend
 from trainfare.report.cost import Question
+from trainfare.report.jobs import Listing
 from trainfare.report.keys import OF_SITE
 from trainfare.web.books import Shelf
 from trainfare.web.viewer import Viewer
@@ -95,6 +96,18 @@ def test_a_report_by_sites_is_that_of_the_shares(shelf: Shelf, sees: tuple[str, 
             for find in (trend.by_kind, trend.by_origin):
                 assert find(opened, question) == find(from_shares, question)
             assert trend.by_day(opened, question, "pool") == trend.by_day(from_shares, question, "pool")
+
+
+@pytest.mark.parametrize("sees", [None, ("team:nlp",)])
+def test_jobs_on_sites_are_listed_as_the_shares_say(shelf: Shelf, sees: tuple[str, ...] | None) -> None:
+    with shelf.opened(Viewer("somebody", "team", sees), shelf.current()) as opened:
+        from_shares = replace(opened, by_digest=False, by_machine=False)
+        for number, question in enumerate(islice(questions(), 0, None, 1 if sees is None else 5)):
+            sort = jobs.SORTS[number % len(jobs.SORTS)]
+            listing = Listing(sort, descending=number % 2 == 0, named="" if number % 3 else "b-1", limit=70)
+            assert jobs.jobs(opened, question, listing) == jobs.jobs(from_shares, question, listing)
+        alone = Question([], only=(("pool", ("large", "small")), ("job", ("job-7", "job-8"))))
+        assert jobs.jobs(opened, alone, Listing()) == jobs.jobs(from_shares, alone, Listing())
 
 
 def test_these_jobs_are_of_every_kind(shelf: Shelf) -> None:

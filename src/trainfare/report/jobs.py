@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import quoted, step_text
-from trainfare.report import cost, estimated, keys
+from trainfare.report import cost, estimated, keys, sites
 from trainfare.report.cost import PACKAGE, Question
 from trainfare.report.groups import Groups
 from trainfare.report.opened import Opened
@@ -88,14 +88,21 @@ def _without_sums(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_digest(opened: Opened, question: Question) -> bool:
-    """Whether the digest of a book knows these jobs: chosen by labels, state or name."""
-    is_known = all(key in (*LABELS, "state", "job") or key.startswith("label:") for key, _ in question.only)
+    """Whether the digest of a book knows these jobs: chosen by labels, name, and state or sites."""
+    known = (*LABELS, "job", *(keys.OF_SITE if _by_site(question) and sites.are_known(opened) else ("state",)))
+    is_known = all(key in known or key.startswith("label:") for key, _ in question.only)
     return opened.by_digest and len(opened.books) == 1 and question.slice.held == HELD and is_known
+
+
+def _by_site(question: Question) -> bool:
+    return any(key in keys.OF_SITE for key, _ in question.only)
 
 
 def _of_digest(opened: Opened, question: Question, listing: Listing) -> str:
     told = f"SELECT j.*, {_priced(question)} FROM digest_jobs j"
-    if not opened.has_only(question.days):
+    if _by_site(question):
+        told = _on_sites(opened, question)
+    elif not opened.has_only(question.days):
         told = _within(opened, question)
     return f"({told}) j WHERE {_chosen(question, listing)}"
 
@@ -109,6 +116,17 @@ def _within(opened: Opened, question: Question) -> str:
     given |= {"estimated": str(estimated.is_any(opened)).lower()}
     given |= dict(zip(("first_second", "last_second"), map(str, seconds), strict=True))
     return step_text(PACKAGE, "digest_window_jobs", told | asked.window(told) | given)
+
+
+def _on_sites(opened: Opened, question: Question) -> str:
+    """A SELECT of the jobs on some sites, with what they cost and held there."""
+    slice_ = replace(question.slice, only=tuple(one for one in question.only if one[0] != "job"))
+    told = Groups(question.basis, slice_, ()).of_digest(opened, (*LABELS, *keys.OF_SITE)) or {}
+    told |= {"priced": cost.PRICED[question.per], "job_rate": cost.job_rate(question)}
+    return (
+        "SELECT n.job_id, n.attempts, n.state, n.preemptions, n.currency, j.* "
+        f"FROM ({sites.jobs(opened, slice_, (), told)}) j JOIN digest_jobs n ON n.job = j.job AND n.currency = {told['currency']}"
+    )
 
 
 def _from_digest(chosen: str, listing: Listing, part: str) -> str:
@@ -142,7 +160,7 @@ def _chosen(question: Question, listing: Listing) -> str:
     for key, values in question.only:
         if key in ("state", "job"):
             told.append(among("j.state" if key == "state" else "j.job_id", values))
-        else:
+        elif key not in keys.OF_SITE:
             told.append(_of_set(among(str(keys.of_hold(key)), values)))
     if listing.named:
         part = quoted(f"%{listing.named.replace('%', '').lower()}%")

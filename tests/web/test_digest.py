@@ -139,7 +139,7 @@ def test_what_is_estimated_is_told_beside_what_is_billed(estimating: Shelf, sees
             assert find(opened, question) == find(from_shares, question)
         assert running.retries(opened, question, "team") == running.retries(from_shares, question, "team")
         assert taken.taken(opened, "effective", "USD") == taken.taken(from_shares, "effective", "USD")
-        for asked in (replace(question, days=(date(2026, 10, 14), date(2026, 10, 18)), per="gpu"), question):
+        for asked in (replace(question, days=(date(2026, 11, 14), date(2026, 11, 18)), per="gpu"), question):
             listed = jobs.jobs(opened, asked, Listing(limit=100)).rows
             assert listed == jobs.jobs(from_shares, asked, Listing(limit=100)).rows
         assert sum(row["estimated"] for row in flow.flows(opened, question)) == whole

@@ -156,6 +156,7 @@ def attach(engine: DuckDB, aliases: Sequence[str], sees: Sequence[str] | None) -
         "digest_jobs": seen,
         "digest_shares": seen,
         "digest_placements": seen,
+        "digest_ways": "EXISTS (SELECT 1 FROM digest_shares s WHERE s.book = x.book AND s.way = x.way)",
         "digest_costs": f"{of_label_payer(sees, 'x')} OR {seen}",
         "digest_spent": f"{of_label_payer(sees, 'x')} OR {seen}",
         "digest_job_costs": job,

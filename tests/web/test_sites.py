@@ -12,7 +12,7 @@ from workspace.company import OCTOBER, Line
 from workspace.folder import Workspace
 
 from trainfare.config import load
-from trainfare.report import cost, jobs, trend
+from trainfare.report import cost, jobs, machines, running, trend
 from trainfare.report.cost import Question
 from trainfare.report.jobs import Listing
 from trainfare.report.keys import OF_SITE
@@ -108,6 +108,18 @@ def test_jobs_on_sites_are_listed_as_the_shares_say(shelf: Shelf, sees: tuple[st
             assert jobs.jobs(opened, question, listing) == jobs.jobs(from_shares, question, listing)
         alone = Question([], only=(("pool", ("large", "small")), ("job", ("job-7", "job-8"))))
         assert jobs.jobs(opened, alone, Listing()) == jobs.jobs(from_shares, alone, Listing())
+
+
+@pytest.mark.parametrize("sees", [None, ("team:nlp",)])
+def test_attempts_and_machines_of_sites_are_told_as_the_shares_say(shelf: Shelf, sees: tuple[str, ...] | None) -> None:
+    with shelf.opened(Viewer("somebody", "team", sees), shelf.current()) as opened:
+        from_shares = replace(opened, by_digest=False, by_machine=False)
+        picked = [Question([], per="gpu", days=days) for days in WINDOWS]
+        for question in (*picked, *islice(questions(), 0, None, 1 if sees is None else 5)):
+            for find in (running.states, running.occupancy):
+                assert find(opened, question) == find(from_shares, question)
+            assert running.retries(opened, question, "team") == running.retries(from_shares, question, "team")
+            assert machines.machines(opened, question, 9, 0) == machines.machines(from_shares, question, 9, 0)
 
 
 def test_these_jobs_are_of_every_kind(shelf: Shelf) -> None:

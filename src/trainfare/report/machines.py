@@ -1,7 +1,9 @@
 """What machines cost, and who pays for them."""
 
+from dataclasses import replace
 from typing import Any
 
+from trainfare.report import keys, sites
 from trainfare.report.cost import Question
 from trainfare.report.groups import Groups
 from trainfare.report.opened import Opened
@@ -19,9 +21,13 @@ ORDER BY s.cost DESC, machine LIMIT {limit} OFFSET {offset}
 
 
 def of_digest(opened: Opened, question: Question) -> dict[str, str] | None:
-    """Fragments over what a digest knows of machines: everything of one book, or days of it; None for any other question."""
-    kept = Groups(question.basis, question.slice, ()).of_digest(opened, ())
-    return kept if opened.by_machine and len(opened.books) == 1 and not question.only else None
+    """Fragments over what a digest knows of machines h: everything of one book, days of it, or sites; None for any other question."""
+    slice_ = replace(question.slice, only=tuple(one for one in question.only if one[0] not in keys.OF_SITE))
+    kept = Groups(question.basis, slice_, ()).of_digest(opened, ())
+    if kept is None or slice_.only or not sites.are_known(opened):
+        return None
+    chosen = f"h.machine IN (SELECT m.machine FROM digest_machines m WHERE {sites.only(question.slice)})"
+    return kept | {"only_holds": f"{kept['only_holds']} AND {chosen}"} if question.only else kept
 
 
 def machines(opened: Opened, question: Question, limit: int, offset: int) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from trainfare.report import keys
-from trainfare.report.cost import Question
+from trainfare.engine.duckdb import step_text
+from trainfare.report import keys, sites
+from trainfare.report.cost import PACKAGE, Question
 from trainfare.report.estimated import part
 from trainfare.report.groups import Groups
 from trainfare.report.machines import of_digest
@@ -26,11 +27,10 @@ tries AS (
 """Every attempt that held anything in the time asked about."""
 RAN_IN_DIGEST = """
 WITH tries AS (
-  SELECT j.job, j.attempt, j.state, j.last, j.seconds, j.gpu_seconds, j.{cost} AS cost, j.estimated_{basis} AS estimated, {key} AS k
-  FROM digest_tries j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set"
-  WHERE j.currency = {currency} AND {only_holds})
+  SELECT j.job, j.attempt, j.state, j.last, j.seconds, j.gpu_seconds, j.cost, j.estimated, {key} AS k
+  FROM ({tries}) j JOIN digest_sets a ON a.book = j.book AND a."set" = j."set")
 """
-"""The same where it is kept: for the whole time of one book, by labels alone."""
+"""The same where it is kept: of one book, by labels, and by sites to those who see all machines."""
 
 
 def states(opened: Opened, question: Question) -> list[dict[str, Any]]:
@@ -52,15 +52,18 @@ def retries(opened: Opened, question: Question, key: str) -> list[dict[str, Any]
         "count(*) FILTER (state IN ('failed', 'node_failed', 'timeout')) AS failures, "
         "sum(cost) AS cost, coalesce(sum(cost) FILTER (attempt < last), 0) AS cost_of_retries, "
         "coalesce(sum(estimated) FILTER (attempt < last), 0) AS estimated "
-        "FROM tries GROUP BY ALL ORDER BY cost DESC NULLS LAST"
+        "FROM tries GROUP BY ALL ORDER BY cost DESC NULLS LAST, k NULLS LAST"
     )
 
 
 def _tries(opened: Opened, question: Question, key: str) -> str:
-    kept = Groups(question.basis, question.slice, [key]).of_digest(opened, LABELS)
-    if kept and len(opened.books) == 1 and opened.has_only(question.days):
-        return RAN_IN_DIGEST.format(key=keys.of_hold(key), **kept)
     slice_ = question.slice
+    by_site = any(one in keys.OF_SITE for one, _ in slice_.only)
+    kept = Groups(question.basis, slice_, [key]).of_digest(opened, (*LABELS, *keys.OF_SITE))
+    is_whole = not by_site and opened.has_only(slice_.days)
+    if kept and len(opened.books) == 1 and (is_whole or sites.are_known(opened)):
+        told = kept | sites.chosen(opened, slice_) | {"by_site": str(by_site).lower()}
+        return RAN_IN_DIGEST.format(key=keys.of_hold(key), tries=step_text(PACKAGE, "digest_some_tries", told))
     told = {"placements": slice_.placements, "shares": slice_.shares, "basis": question.basis}
     return RAN.format(key=keys.of_hold(key), estimated=part(question.basis), **told)
 

@@ -39,19 +39,27 @@ def jobs(opened: Opened, slice_: Slice, by: Iterable[str], told: dict[str, str])
     """A SELECT of the jobs of a slice with what they cost and held, per group of sites. `told` has the fragments of a digest, and SQL
     for the rate of a job.
     """
+    given = chosen(opened, slice_, by) | {"counted_hours": hours("occupied")}
+    return step_text(PACKAGE, "digest_site_jobs", told | given)
+
+
+def chosen(opened: Opened, slice_: Slice, by: Iterable[str] = ()) -> dict[str, str]:
+    """Fragments that choose days, sites and sets of labels of a digest: those of a slice."""
     first, last = (date.min, date.max) if opened.has_only(slice_.days) else slice_.days or (date.min, date.max)
     within = f"s.day >= DATE '{first}' AND s.day < DATE '{last}'"
     of_set = [among(str(keys.of_hold(key)), values) for key, values in slice_.only if key not in keys.OF_SITE]
-    chosen = [among(f"m.{key}", values) for key, values in slice_.only if key in keys.OF_SITE]
-    given = {
+    return {
         "first": f"DATE '{first}'",
         "last": f"DATE '{last}'",
         "first_second": str((first - EPOCH).days * 86400),
         "last_second": str((last - EPOCH).days * 86400),
         "money_in_days": f"{slice_.money} AND {within}",
         "site_groups": ", ".join(["m.book", *(f"m.{key}" for key in by if key in keys.OF_SITE)]),
-        "only_sites": " AND ".join(["true", *chosen]),
+        "only_sites": only(slice_),
         "in_sets": f'j."set" IN (SELECT a."set" FROM digest_sets a WHERE {" AND ".join(of_set)})' if of_set else "true",
-        "counted_hours": hours("occupied"),
     }
-    return step_text(PACKAGE, "digest_site_jobs", told | given)
+
+
+def only(slice_: Slice) -> str:
+    """SQL for a site m, or a machine m, that a slice is of."""
+    return " AND ".join(["true", *(among(f"m.{key}", values) for key, values in slice_.only if key in keys.OF_SITE)])

@@ -148,7 +148,7 @@ def top_jobs(desk: Desk) -> Panel:
 
 
 def unallocated(desk: Desk) -> Panel:
-    found = desk.ask(cost.reasons, desk.question, "unallocated")
+    found = desk.ask(cost.reasons, desk.question)["unallocated"]
     total = desk.ask(trend.by_kind, desk.question)["total"]
     rows: list[dict[str, Any]] = [
         {"reason": reason, "cost": amount, "estimated": found.expected[reason], "part": ratio(amount, total)}

@@ -109,6 +109,13 @@ def test_nulls_come_last_unless_a_step_says_otherwise(twin: Twin):
     assert dict(map(tuple, plain)) == {None: 1, 1: 2, 2: 3}
 
 
+def test_a_small_sum_is_as_narrow_as_what_is_added_up(twin: Twin):
+    added = "small_sum(CAST(x AS BIGINT)) AS added FROM (VALUES (9000000000000000000), (-8999999999999999999), (NULL)) AS told(x)"
+    assert twin.row(f"SELECT {added}") == (1,)
+    assert twin.duckdb.columns(f"(SELECT {added})") == {"added": "BIGINT"}
+    assert twin.duckdb.columns(f"(SELECT {added.replace('small_sum', 'sum')})") == {"added": "HUGEINT"}
+
+
 def test_evidence_is_listed_by_its_place(twin: Twin):
     rows = "(VALUES ('b', 2), ('a \"quoted\" é', 1), ('c', 3)) AS told(words, place)"
     (listed,) = twin.row(f"SELECT first_of(words, place, 2) FROM {rows}")

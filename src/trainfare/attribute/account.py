@@ -14,7 +14,8 @@ from trainfare.tables import BASES
 NOBODY, UNALLOCATED, OUTSIDE, SPEND, FIXED = range(IDLE - 1, IDLE - 6, -1)
 """Payers that are not attempts, numbered above all of these."""
 SMALL_POT = 9_000_000
-"""Money below this has fewer than 2^63 units."""
+"""Money below this has fewer than 2^63 units: SMALL_UNITS."""
+SMALL_UNITS = SMALL_POT * 10**12
 SMALL_WEIGHT = 3_000_000_000
 """The square of a weight below this is below 2^63."""
 
@@ -54,22 +55,28 @@ def _share(engine: Engine) -> None:
     """
     numbers = [number for (number,) in engine.rows("SELECT number FROM categories ORDER BY number")]
     columns = [f"{basis}_{number}" for number in numbers for basis in BASES]
-    sums = [f"sum(t.{basis}) FILTER (t.category = {n}) AS {basis}_{n}" for n in numbers for basis in BASES]
-    listed = ", ".join(columns)
-    engine.step(PACKAGE, "pots", "pots", {"sums": ", ".join(sums), "columns": listed})
-    part, units, width = _division(engine, columns)
-    in_units = ", ".join(f"{units}({name}) AS {name}" for name in columns)
-    engine.table("pot_units", f"SELECT channel, target, period, piece, whole, {in_units} FROM pots")
-    engine.drop("pots")
-    parts = ", ".join(f"CAST(sum({part}(p.{name}, w.weight, p.whole)) AS {width}) AS {name}" for name in columns)
+    is_small = _is_small(engine)
+    units, added_up = ("in_small_units", "small_sum") if is_small else ("in_units", "sum")
+    forming = {
+        "units": ", ".join(f"{units}(c.{basis}) AS {basis}" for basis in BASES),
+        "sums": ", ".join(
+            f"{added_up}(CASE WHEN t.category = {n} THEN t.{basis} END) AS {basis}_{n}"
+            for n in numbers
+            for basis in BASES
+        ),
+        "columns": ", ".join(columns),
+    }
+    engine.step(PACKAGE, "pots", "pots", forming)
+    part = _division(engine, columns) if is_small else "whole_part"
+    parts = ", ".join(f"{added_up}({part}(p.{name}, w.weight, p.whole)) AS {name}" for name in columns)
     engine.step(PACKAGE, "handed_on", "handed_on", {"parts": parts})
     settling = {
-        "columns": listed,
-        "summed": ", ".join(f"CAST(sum({name}) AS {width}) AS {name}" for name in columns),
+        "columns": ", ".join(columns),
+        "summed": ", ".join(f"{added_up}({name}) AS {name}" for name in columns),
         "handed": ", ".join(f"-{name}" for name in columns),
     }
     engine.step(PACKAGE, "settled", "settled", settling)
-    engine.drop("pot_units", "handed_on")
+    engine.drop("pots", "handed_on")
     amounts = ", ".join(f"as_money(coalesce({basis}_{{0}}, 0)) AS {basis}" for basis in BASES)
     by_category = (
         f"SELECT channel, piece, CAST({n} AS INTEGER) AS category, {amounts.format(n)} "
@@ -80,19 +87,27 @@ def _share(engine: Engine) -> None:
     engine.drop("settled")
 
 
-def _division(engine: Engine, columns: list[str]) -> tuple[str, str, str]:
-    """How a part of a pot is computed, how its money becomes units, and in what width: the narrower, the faster, and the digits are the
-    same. A piece may have its channel's pots, be given as much, and give as much away.
+def _is_small(engine: Engine) -> bool:
+    """Whether all money fits 64 bits on its way, and the square of every weight: the narrower, the faster, and the digits are the same.
+
+    A piece may have its channel's pots, be given as much, and give as much away.
     """
+    per_channel = (
+        "SELECT sum(c.most) AS most FROM keyed_kinds k JOIN charge_kinds c ON c.kind = k.kind GROUP BY k.channel"
+    )
+    most = engine.row(f"SELECT max(most) FROM ({per_channel})")[0] or 0
+    return bool(3 * most < SMALL_POT and _largest_weight(engine) < SMALL_WEIGHT)
+
+
+def _division(engine: Engine, columns: list[str]) -> str:
+    """How a part of a small pot is computed: at once where the product fits 64 bits, too."""
     largest = f"greatest({', '.join(f'abs({name})' for name in columns)})"
-    per_channel = f"SELECT max({largest}) AS pot, sum({largest}) AS pots FROM pots GROUP BY channel"
-    pot, pots = (found or 0 for found in engine.row(f"SELECT max(pot), max(pots) FROM ({per_channel})"))
-    whole = engine.row("SELECT max(whole) FROM slots")[0] or 0
-    if 3 * pots < SMALL_POT and pot * whole < SMALL_POT:
-        return "tiny_whole_part", "in_small_units", "BIGINT"
-    if 3 * pots < SMALL_POT and whole < SMALL_WEIGHT:
-        return "small_whole_part", "in_small_units", "BIGINT"
-    return "whole_part", "in_units", "HUGEINT"
+    pot = engine.row(f"SELECT max({largest}) FROM pots")[0] or 0
+    return "tiny_whole_part" if pot * _largest_weight(engine) < SMALL_UNITS else "small_whole_part"
+
+
+def _largest_weight(engine: Engine) -> int:
+    return engine.row("SELECT max(whole) FROM slots")[0] or 0
 
 
 def require_balance(engine: Engine, month: Month) -> None:

@@ -1,10 +1,10 @@
--- In: keyed_charges, keyed_kinds, channels, slots. Out: the bill's lines added up to pots, with one column per basis and category. piece is who holds the money at first:
+-- In: keyed_charges, keyed_kinds, channels, slots. Out: the bill's lines added up to pots, in whole units, with one column per basis and category. piece is who holds the money at first:
 -- the pot's heaviest piece, or where nobody weighs in the default payer, on the day the charge begins. whole is null where nothing is left to divide.
 -- Only what is to be divided must be a pot of its own. Lines of pots with a single piece are added up by that piece, lines of channels that nobody weighs in by
 -- the day; both have no period then.
 WITH told AS (
   SELECT k.channel, k.target, k.category, CASE WHEN k.target IS NULL THEN day_key(c.period_start) ELSE period_key(c.period_start, c.period_end) END AS period,
-    c.effective, c.billed, c.list, c.contracted
+    {{units}}
   FROM keyed_charges c
   JOIN keyed_kinds k ON k.kind = c.kind
 ),

@@ -1,7 +1,7 @@
--- In: pot_units, handed_on. Out: what each piece has after handing on, per channel, in whole units. One column per basis and category.
+-- In: pots, handed_on. Out: what each piece has after handing on, per channel, in whole units. One column per basis and category.
 SELECT channel, piece, {{summed}}
 FROM (
-  SELECT channel, piece, {{columns}} FROM pot_units
+  SELECT channel, piece, {{columns}} FROM pots
   UNION ALL
   SELECT channel, taker, {{columns}} FROM handed_on
   UNION ALL

@@ -1,12 +1,9 @@
--- In: holds. Out: for each target, the stretches of time in which what is held of it does not change.
+-- In: holds. Out: for each target, the stretches of time in which what is held of it does not change. Of changes at one moment each has
+-- the sum of all, and only the last has a stretch behind it.
 WITH changes AS (
-  SELECT target, moment, sum(change) AS change
-  FROM (
-    SELECT target, starts AS moment, grip AS change FROM holds WHERE grip > 0
-    UNION ALL
-    SELECT target, ends, -grip FROM holds WHERE grip > 0
-  )
-  GROUP BY target, moment
+  SELECT target, starts AS moment, grip AS change FROM holds WHERE grip > 0
+  UNION ALL
+  SELECT target, ends, -grip FROM holds WHERE grip > 0
 ),
 levels AS (
   SELECT target, moment AS starts,
@@ -14,4 +11,4 @@ levels AS (
     lead(moment) OVER (PARTITION BY target ORDER BY moment) AS ends
   FROM changes
 )
-SELECT target, starts, ends, CAST(held AS BIGINT) AS held FROM levels WHERE ends IS NOT NULL AND held > 0
+SELECT target, starts, ends, CAST(held AS BIGINT) AS held FROM levels WHERE ends > starts AND held > 0

@@ -41,6 +41,7 @@ NAMED: dict[str, tuple[tuple[str, ...], str]] = {
         f"ELSE CAST(replace(CAST(CAST(money AS DECIMAL(38, 12)) AS STRING), '.', '') AS {WIDE}) END",
     ),
     "in_small_units": (("money",), "CAST(money * 1000000000000 AS BIGINT)"),
+    "small_sum": (("units",), "sum(units)"),
     "as_money": (
         ("units",),
         f"CAST(CAST(units AS {WIDE}) * CAST(0.000000000001 AS DECIMAL(12, 12)) AS DECIMAL(38, 12))",

@@ -1,7 +1,7 @@
 -- In: charges, one row per line of a bill or ledger. Out: one row per kind of charge, that is, per distinct set of the columns
 -- that rules may look at. A bill of ten million lines has some ten thousand kinds, so everything that
 -- is decided about a charge is decided here, once per kind. What does not come from a
--- bill says its category itself. The sums are the control totals of the audit.
+-- bill says its category itself. The sums are the control totals of the audit; most is the most that any of them can come to on the way.
 SELECT *,
   hash({{dimensions}}, {{salt}}) AS kind,
   billing_month(billing_start, billing_end) AS month,
@@ -32,6 +32,7 @@ FROM (
     sum(billed) AS billed,
     coalesce(sum(list), 0) AS list,
     coalesce(sum(contracted), 0) AS contracted,
+    sum(greatest(abs(effective), abs(billed), abs(list), abs(contracted))) AS most,
     count(*) - count(list) AS without_list,
     count(*) - count(contracted) AS without_contracted,
     sum(finer) AS finer

@@ -1,14 +1,23 @@
 -- The same thing counted twice: a run under two names, a machine on two bills, a day of an export in two files. At stake: what the copies cost, without labour and licences, which nobody pays twice.
-WITH runs AS (
-  SELECT h.attempt_key, a.job_id, a.attempt, a.state, min(h.starts) AS starts, count(*) AS machines,
-    sum(CAST(hash(lower(h.machine_id), h.starts, h.ends, h.gpu_micros) AS HUGEINT)) AS fingerprint,
+WITH prints AS (
+  SELECT attempt_key, min(starts) AS starts, count(*) AS machines,
+    sum(CAST(hash(lower(machine_id), starts, ends, gpu_micros) AS HUGEINT)) AS fingerprint
+  FROM holdings WHERE NOT running GROUP BY attempt_key
+),
+alike AS (
+  -- Most runs are like no other, and need not be looked at any further.
+  SELECT fingerprint, machines, starts FROM prints GROUP BY fingerprint, machines, starts HAVING count(*) > 1
+),
+runs AS (
+  SELECT r.attempt_key, a.job_id, a.attempt, a.state, r.starts, r.machines, r.fingerprint,
     bool_or(m.gpu_micros IS NULL OR 2 * coalesce(h.gpu_micros, m.gpu_micros) > m.gpu_micros) AS fills
-  FROM holdings h
-  JOIN attempts a ON a.attempt_key = h.attempt_key
+  FROM prints r
+  JOIN alike l ON l.fingerprint = r.fingerprint AND l.machines = r.machines AND l.starts = r.starts
+  JOIN attempts a ON a.attempt_key = r.attempt_key
+  JOIN holdings h ON h.attempt_key = r.attempt_key AND NOT h.running
   LEFT JOIN (SELECT holding, min(machine) AS machine FROM placements GROUP BY holding) p ON p.holding = h.holding
   LEFT JOIN machines m ON m.machine = p.machine
-  WHERE NOT h.running
-  GROUP BY h.attempt_key, a.job_id, a.attempt, a.state
+  GROUP BY r.attempt_key, a.job_id, a.attempt, a.state, r.starts, r.machines, r.fingerprint
 ),
 twice AS (
   -- Small jobs that begin with a machine and end with it look alike; two that also ended by themselves, or together hold more than there is, are one.

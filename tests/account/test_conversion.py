@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from trainfare.cli import main
 from trainfare.errors import TrainfareError
 from trainfare.report import render
+from trainfare.report.change import change, parts
+from trainfare.report.cost import Question
 from trainfare.tables import BASES
 
 from .books import COSTS, DAY, HOUR, START, Account, Bookkeeper, charge, hours_of, placement
@@ -19,6 +21,7 @@ from .test_ledgers import Files, account, owed
 from .test_properties import examples
 
 RATES = "day,from_currency,to_currency,rate,source"
+CHANGING = f"{RATES}\n2026-10-01,EUR,USD,1.10,t\n2026-10-02,EUR,USD,1.21,t\n"
 ECB = "Date,USD,JPY,GBP,CHF,SEK,NOK,\n2026-10-02,1.1172,175.68,0.83380,0.9194,N/A,10.3120,\n2026-10-01,1.1,176,0.8,0.9,11,10,\n"
 INTO_DOLLARS = '[convert]\nto = "USD"\n'
 UNIT = Decimal("0.000000000001")
@@ -59,6 +62,19 @@ def test_a_bill_in_euros_is_shared_in_dollars(keeper: Bookkeeper):
     )
     assert (one.original, one.converted, one.lines) == (Decimal(8), Decimal("8.8"), 1)
     assert "converted from EUR: 8.00 EUR = 8.80 USD, at 1.1 of 2026-10-01, treasury" in render.tie(report)
+
+
+def test_what_other_rates_changed_is_a_step_of_its_own(keeper: Bookkeeper):
+    """The same machine, the same hours, 8 euros a day: 8.80 dollars at 1.10, then 9.68 at 1.21."""
+    charges = [hours_of("n1", (day, day + 4 * HOUR), "8", BillingCurrency="EUR") for day in (0, DAY)]
+    placements = [placement(name, "n1", (day, day + 4 * HOUR), gpus=4) for name, day in (("a", 0), ("b", DAY))]
+    machines = "machine_id,resource_id,gpus\nn1,n1,4\n"
+    files = Files(charges, placements, {"rates": CHANGING, "machines": machines}, INTO_DOLLARS)
+    opened = account(keeper, files).opened
+    days = [(date(2026, 10, day), date(2026, 10, day + 1)) for day in (1, 2)]
+    told = change(*(parts(opened, Question([], days=asked)) for asked in days))
+    assert (told.before, told.after) == (Decimal("8.8"), Decimal("9.68"))
+    assert [(step["step"], step["change"]) for step in told.steps] == [("currency", Decimal("0.88"))]
 
 
 def test_without_a_wish_currencies_stay_apart(keeper: Bookkeeper):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trainfare import pipeline
 from trainfare.config import Config, Source
 from trainfare.report import cost, jobs, trend
-from trainfare.report.change import change, parts
+from trainfare.report.change import Parts, change, parts
 from trainfare.report.cost import Question
 from trainfare.report.jobs import Listing
 from trainfare.report.opened import Opened, open_books
@@ -105,38 +105,59 @@ kinds = st.lists(
             "kind": st.sampled_from(["A100", "H100", "T4"]),
             "cost": amounts,
             "gpu_micros": st.integers(0, 10**18),
+            "converted_from": st.sampled_from([None, "EUR", "CHF"]),
         }
     ),
     max_size=6,
-    unique_by=lambda row: (row["part"], row["kind"]),
+    unique_by=lambda row: (row["part"], row["kind"], row["converted_from"]),
 )
+rates = st.dictionaries(st.sampled_from(["EUR", "CHF"]), st.decimals("0.01", 100, places=6))
+sides = st.builds(Parts, kinds, rates)
 
 
-@given(kinds, kinds)
-def test_the_steps_of_a_change_add_up_to_it(before: list[dict], after: list[dict]):
+@given(sides, sides)
+def test_the_steps_of_a_change_add_up_to_it(before: Parts, after: Parts):
     told = change(before, after)
     with localcontext(prec=80):
         assert told.before + sum((step["change"] for step in told.steps), ZERO) == told.after
 
 
+def steps(before: list[tuple], after: list[tuple], **rates: tuple[str, str]) -> dict[str, Decimal]:
+    """The change of kinds of GPU: each with its cost, what was held, and the currency it was converted from."""
+    names = ("kind", "cost", "gpu_micros", "converted_from")
+    sides = [
+        Parts(
+            [{"part": "gpu", **dict(zip(names, (*row, None), strict=False)), "cost": Decimal(row[1])} for row in rows],
+            {name: Decimal(both[at]) for name, both in rates.items()},
+        )
+        for at, rows in enumerate((before, after))
+    ]
+    return {step["step"]: step["change"] for step in change(*sides).steps}
+
+
 def test_only_the_price_changed():
     """Twice the money for the same hours."""
-    before = [{"part": "gpu", "kind": "H100", "cost": Decimal(100), "gpu_micros": 50}]
-    after = [before[0] | {"cost": Decimal(200)}]
-    assert [(step["step"], step["change"]) for step in change(before, after).steps] == [("price", Decimal(100))]
+    assert steps([("H100", 100, 50)], [("H100", 200, 50)]) == {"price": Decimal(100)}
 
 
 def test_only_the_hours_changed():
-    before = [{"part": "gpu", "kind": "H100", "cost": Decimal(100), "gpu_micros": 50}]
-    after = [before[0] | {"cost": Decimal(150), "gpu_micros": 75}]
-    assert [(step["step"], step["change"]) for step in change(before, after).steps] == [("volume", Decimal(50))]
+    assert steps([("H100", 100, 50)], [("H100", 150, 75)]) == {"volume": Decimal(50)}
 
 
 def test_only_the_mix_changed():
     """Ten hours moved from a kind of 1.00 to one of 3.00; nothing became dearer."""
-    rows = [("H100", 3, 10), ("T4", 1, 30)], [("H100", 3, 20), ("T4", 1, 20)]
-    before, after = (
-        [{"part": "gpu", "kind": kind, "cost": Decimal(rate * held), "gpu_micros": held} for kind, rate, held in side]
-        for side in rows
+    assert steps([("H100", 30, 10), ("T4", 30, 30)], [("H100", 60, 20), ("T4", 20, 20)]) == {"mix": Decimal(20)}
+
+
+def test_only_the_exchange_rate_changed():
+    """100 euros for the same hours, at 1.10 and then at 1.21."""
+    found = steps([("H100", 110, 50, "EUR")], [("H100", 121, 50, "EUR")], EUR=("1.10", "1.21"))
+    assert found == {"currency": Decimal(11)}
+
+
+def test_a_dearer_machine_and_a_dearer_euro_are_told_apart():
+    """100 euros at 1.10 became 120 at 1.21: 20 euros at the old rate are price, the rest is the rate. Dollars have none."""
+    found = steps(
+        [("H100", 110, 50, "EUR"), ("T4", 30, 30)], [("H100", "145.2", 50, "EUR"), ("T4", 30, 30)], EUR=("1.10", "1.21")
     )
-    assert [(step["step"], step["change"]) for step in change(before, after).steps] == [("mix", Decimal(20))]
+    assert found == {"price": Decimal(22), "currency": Decimal("13.2")}

@@ -1,12 +1,14 @@
 """What changed between two periods, in steps that add up to the change exactly."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
 from trainfare.engine.duckdb import quoted, step_text
 from trainfare.money import PLACES
+from trainfare.report.converted import conversions
 from trainfare.report.cost import PACKAGE, Question
 from trainfare.report.groups import Groups
 from trainfare.report.opened import Opened
@@ -18,12 +20,24 @@ MEANINGS = {
     "mix": "the same hours on other kinds of GPU, each at its rate before; a kind that is new counts at its own",
     "price": "other rates per GPU hour for the same kinds: prices, discounts, and whatever else is left",
     "lost": "attempts that failed, were preempted, timed out or were requeued",
+    "currency": "what was converted, at other exchange rates than those of the period before",
     "idle": "machines that nobody held",
     "unallocated": "charges that no rule could give to anybody",
     "outside": "charges that are not training",
 }
-ORDER = ("volume", "mix", "price", "lost")
+ORDER = ("volume", "mix", "price", "lost", "currency")
 LAST = ("idle", "unallocated", "outside")
+UNIT = Decimal(1).scaleb(-PLACES)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """One period's money in the parts that a change is told by. `rates` has, for each currency that was converted, the average rate;
+    it has none for whoever may not see all of that money.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    rates: Mapping[str, Decimal]
 
 
 @dataclass(frozen=True)
@@ -35,57 +49,99 @@ class Change:
     steps: list[dict[str, Any]]
 
 
-def parts(opened: Opened, question: Question) -> list[dict[str, Any]]:
-    """One period's money in the parts that a change is told by."""
+def parts(opened: Opened, question: Question) -> Parts:
+    """One period's money in its parts, and the rates of what was converted."""
     if kept := Groups(question.basis, question.slice, ()).of_digest(opened, {*LABELS, "category", "payer"}):
-        return opened.engine.records(step_text(PACKAGE, "digest_change", kept))
-    fragments = {
-        "basis": question.basis,
-        "shares": question.slice.shares,
-        "placements": question.slice.placements,
-        "lost": ", ".join(quoted(state) for state in LOST),
-    }
-    return opened.engine.records(step_text(PACKAGE, "change", fragments))
+        rows = opened.engine.records(step_text(PACKAGE, "digest_change", kept))
+    else:
+        fragments = {
+            "basis": question.basis,
+            "shares": question.slice.shares,
+            "placements": question.slice.placements,
+            "lost": ", ".join(quoted(state) for state in LOST),
+        }
+        rows = opened.engine.records(step_text(PACKAGE, "change", fragments))
+    was_converted = any(row["converted_from"] for row in rows)
+    return Parts(rows, _average_rates(opened, question) if was_converted else {})
 
 
-def change(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Change:
+def _average_rates(opened: Opened, question: Question) -> dict[str, Decimal]:
+    """By currency, what one of it was worth over all that was converted in the days asked about, whoever paid it."""
+    money = question.slice.money
+    if question.days:
+        money += f" AND day >= DATE '{question.days[0]}' AND day < DATE '{question.days[1]}'"
+    original: dict[str, Decimal] = defaultdict(Decimal)
+    converted: dict[str, Decimal] = defaultdict(Decimal)
+    for one in conversions(opened, money, question.basis):
+        original[one.converted_from] += one.original or 0
+        converted[one.converted_from] += one.converted or 0
+    return {name: converted[name] / original[name] for name in original if original[name] > 0 < converted[name]}
+
+
+def change(before: Parts, after: Parts) -> Change:
     """The steps from one period to the next; those without any money are left out."""
     with localcontext(prec=80):
-        return _in_steps(before, after)
+        rows = [_at_rates_before(row, before.rates, after.rates) for row in after.rows]
+        found = _steps(before.rows, rows) | {"currency": _sum(after.rows) - _sum(rows)}
+        middle = sorted(found.keys() - {*ORDER, *LAST})
+        steps = [
+            {"step": name, "change": found[name], "meaning": MEANINGS.get(name, f"{name} costs of jobs")}
+            for name in (*ORDER, *middle, *LAST)
+            if found.get(name)
+        ]
+        return Change(_sum(before.rows), _sum(after.rows), steps)
 
 
-def _in_steps(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Change:
-    """What `change` gives, in a context wide enough for every digit."""
-    totals = [sum((row["cost"] for row in side), Decimal(0)) for side in (before, after)]
-    found = _of_machines(
-        [row for row in before if row["part"] == "gpu"], [row for row in after if row["part"] == "gpu"]
-    )
+def _at_rates_before(
+    row: Mapping[str, Any], before: Mapping[str, Decimal], after: Mapping[str, Decimal]
+) -> Mapping[str, Any]:
+    """A part of the later period with what it would have cost at the rates of the period before, where both are known."""
+    origin = row["converted_from"]
+    if origin not in before or origin not in after:
+        return row
+    return {**row, "cost": (row["cost"] * before[origin] / after[origin]).quantize(UNIT)}
+
+
+def _steps(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, Decimal]:
+    """What each part became more or less by; GPU machines in volume, mix and price."""
     names = {row["part"] for row in (*before, *after)} - {"gpu"}
-    for name in names:
-        sums = [sum((row["cost"] for row in side if row["part"] == name), Decimal(0)) for side in (before, after)]
-        found[name] = sums[1] - sums[0]
-    middle = sorted(names - {*ORDER, *LAST})
-    steps = [
-        {"step": name, "change": found[name], "meaning": MEANINGS.get(name, f"{name} costs of jobs")}
-        for name in (*ORDER, *middle, *LAST)
-        if found.get(name)
-    ]
-    return Change(totals[0], totals[1], steps)
+    sums = {name: [_sum(row for row in side if row["part"] == name) for side in (before, after)] for name in names}
+    return _of_machines(_kinds(before), _kinds(after)) | {name: now - was for name, (was, now) in sums.items()}
 
 
-def _of_machines(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, Decimal]:
+def _sum(rows: Iterable[Mapping[str, Any]]) -> Decimal:
+    return sum((row["cost"] for row in rows), Decimal(0))
+
+
+@dataclass
+class Kind:
+    """What GPU machines of one kind cost, and how long their GPUs were held."""
+
+    cost: Decimal = Decimal(0)
+    gpu_micros: int = 0
+
+
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Kind]:
+    found: dict[str, Kind] = defaultdict(Kind)
+    for row in rows:
+        if row["part"] == "gpu":
+            found[row["kind"]].cost += row["cost"]
+            found[row["kind"]].gpu_micros += row["gpu_micros"]
+    return found
+
+
+def _of_machines(before: Mapping[str, Kind], after: Mapping[str, Kind]) -> dict[str, Decimal]:
     """Volume, mix and price of GPU machines. Each is rounded to a unit but the last, which is the rest."""
-    unit = Decimal(1).scaleb(-PLACES)
-    cost_before, cost_after = (sum((row["cost"] for row in side), Decimal(0)) for side in (before, after))
-    held_before, held_after = (sum(row["gpu_micros"] for row in side) for side in (before, after))
+    cost_before, cost_after = (sum((kind.cost for kind in side.values()), Decimal(0)) for side in (before, after))
+    held_before, held_after = (sum(kind.gpu_micros for kind in side.values()) for side in (before, after))
     if not held_before:
         return {"volume": cost_after - cost_before, "mix": Decimal(0), "price": Decimal(0)}
-    rates = {row["kind"]: row["cost"] / row["gpu_micros"] for row in before if row["gpu_micros"]}
-    as_before = (cost_before * held_after / held_before).quantize(unit)
+    rates = {name: kind.cost / kind.gpu_micros for name, kind in before.items() if kind.gpu_micros}
+    as_before = (cost_before * held_after / held_before).quantize(UNIT)
     at_old_rates = sum(
-        (row["gpu_micros"] * rates[row["kind"]] if row["kind"] in rates else row["cost"] for row in after),
+        (kind.gpu_micros * rates[name] if name in rates else kind.cost for name, kind in after.items()),
         Decimal(0),
-    ).quantize(unit)
+    ).quantize(UNIT)
     return {
         "volume": as_before - cost_before,
         "mix": at_old_rates - as_before,

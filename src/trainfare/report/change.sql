@@ -1,19 +1,19 @@
 -- In: shares and placements asked about, attempts, machines. Out: the money of one period in the parts whose change is told apart, each money once: GPU
--- machines held by attempts that were not lost, per kind of GPU and with the GPU time held; attempts that were lost; other costs of jobs by category; idle,
--- unallocated, outside.
+-- machines held by attempts that were not lost, per kind of GPU; attempts that were lost; other costs of jobs by category; idle, unallocated, outside. What was
+-- converted from another currency is a row of its own, and so is the GPU time held of each kind.
 WITH paid AS (
   SELECT CASE WHEN s.payer_kind IN ('idle', 'unallocated', 'outside') THEN s.payer_kind
       WHEN a.state IN ({{lost}}) THEN 'lost'
       WHEN m.gpus > 0 AND s.category = 'compute' THEN 'gpu'
       ELSE s.category END AS part,
-    CASE WHEN part = 'gpu' THEN coalesce(m.gpu_model, '(unknown)') END AS kind, sum(s.{{basis}}) AS cost
+    CASE WHEN part = 'gpu' THEN coalesce(m.gpu_model, '(unknown)') END AS kind, s.converted_from, sum(s.{{basis}}) AS cost
   FROM {{shares}} s
   LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt
   LEFT JOIN machines m ON m.resource_id = s.resource_id
   GROUP BY ALL
 ),
 held AS (
-  SELECT 'gpu' AS part, coalesce(m.gpu_model, '(unknown)') AS kind,
+  SELECT coalesce(m.gpu_model, '(unknown)') AS kind,
     sum(CAST(h.ends - h.starts AS HUGEINT) * h.gpu_micros) AS gpu_micros
   FROM {{placements}} h
   JOIN attempts a ON a.job_id = h.job_id AND a.attempt = h.attempt
@@ -21,6 +21,7 @@ held AS (
   WHERE m.gpus > 0 AND coalesce(a.state, '') NOT IN ({{lost}})
   GROUP BY ALL
 )
-SELECT p.part, p.kind, CAST(p.cost AS DECIMAL(38,12)) AS cost, CAST(coalesce(h.gpu_micros, 0) AS HUGEINT) AS gpu_micros
-FROM paid p LEFT JOIN held h ON h.part = p.part AND h.kind = p.kind
-ORDER BY p.part, p.kind
+SELECT part, kind, converted_from, CAST(cost AS DECIMAL(38,12)) AS cost, CAST(0 AS HUGEINT) AS gpu_micros FROM paid
+UNION ALL
+SELECT 'gpu', kind, NULL, 0, gpu_micros FROM held WHERE kind IN (SELECT kind FROM paid WHERE part = 'gpu')
+ORDER BY part, kind, converted_from, gpu_micros

@@ -1,5 +1,5 @@
 -- In: digest_shares, digest_attempts, digest_ways, digest_payers, digest_machines. Out: money by day in the parts whose change is told apart: who pays, whether the attempt was lost, and the kind of
--- GPU where it is for a machine that has any.
+-- GPU where it is for a machine that has any, and the currency it was converted from.
 WITH summed AS (
   SELECT s."set", CASE WHEN s.job IS NULL THEN s.payer_key END AS payer_key, a.state IN ({{lost}}) AS lost, s.machine, s.way, s.day, {{sums}}
   FROM digest_shares s LEFT JOIN digest_attempts a ON a.attempt_key = s.payer_key
@@ -7,7 +7,7 @@ WITH summed AS (
 )
 SELECT s."set", coalesce(p.payer_kind, 'attempt') AS payer_kind, p.payer, coalesce(s.lost, false) AS lost, w.category,
   CASE WHEN m.gpus > 0 AND w.category = 'compute' THEN coalesce(m.gpu_model, '(unknown)') END AS kind,
-  DATE '1970-01-01' + s.day AS day, w.currency, {{sums}}
+  DATE '1970-01-01' + s.day AS day, w.currency, w.converted_from, {{sums}}
 FROM summed s
 JOIN digest_ways w ON w.way = s.way
 LEFT JOIN digest_payers p ON p.payer_key = s.payer_key

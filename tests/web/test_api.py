@@ -12,7 +12,19 @@ from workspace.folder import Workspace
 
 from .server import Server
 
-TWINS = ["report", "trend", "jobs", "machines", "books", "reconcile", "findings", "rules", "forecast"]
+TWINS = [
+    "report",
+    "trend",
+    "jobs",
+    "machines",
+    "books",
+    "reconcile",
+    "findings",
+    "rules",
+    "forecast",
+    "metrics",
+    "checkpoints",
+]
 
 
 def test_the_report_is_the_command_lines(server: Server, company: Workspace) -> None:
@@ -25,6 +37,46 @@ def test_the_forecast_is_the_command_lines(server: Server, company: Workspace) -
     assert told["rows"] == json.loads(company.run("forecast", "--by", "team", "--format", "json").out)["forecast"]
     assert (told["currency"], told["band_percent"]) == ("USD", 80)
     assert {row["state"] for row in told["rows"]} == {"complete", "forecast"}
+
+
+def test_the_measures_are_the_command_lines(server: Server, company: Workspace) -> None:
+    told = server.ask("/api/v1/metrics?month=2026-10&aggregate=team,project&basis=billed").json
+    asked = (
+        "metrics",
+        "--month",
+        "2026-10",
+        "--by",
+        "team",
+        "--by",
+        "project",
+        "--basis",
+        "billed",
+        "--format",
+        "json",
+    )
+    assert told["rows"] == json.loads(company.run(*asked).out)["metrics"]
+    assert {row["metric"] for row in told["rows"]} >= {"M1", "M2", "M3"}
+    (only,) = {row["metric"] for row in server.ask("/api/v1/metrics?metric=M2").json["rows"]}
+    assert only == "M2"
+
+
+@pytest.mark.parametrize("which", ["held", "busy", "not_lost"])
+def test_a_report_per_productive_hour_is_the_command_lines(server: Server, company: Workspace, which: str) -> None:
+    told = server.ask(f"/api/v1/report?window=2026-10&productive={which}").json
+    asked = ("report", "--month", "2026-10", "--per", "productive", "--productive", which, "--format", "json")
+    assert told == json.loads(company.run(*asked).out)
+
+
+def test_advice_on_checkpoints_is_the_command_lines(server: Server, company: Workspace) -> None:
+    """The command also tries the dearest intervals in a simulation; a service does not take that time."""
+    told = server.ask("/api/v1/checkpoints?month=2026-10").json["rows"]
+    listed = json.loads(company.run("checkpoints", "--month", "2026-10", "--format", "json").out)["checkpoints"]
+    assert told == [{name: value for name, value in row.items() if name != "simulated_seconds"} for row in listed] != []
+
+
+def test_errors_of_estimates_are_the_command_lines(server: Server, company: Workspace) -> None:
+    told = server.ask("/api/v1/estimates?month=2026-10").json["rows"]
+    assert told == json.loads(company.run("estimates", "--month", "2026-10", "--format", "json").out)["errors"]
 
 
 def test_steps_add_up_to_the_window(server: Server) -> None:
@@ -112,6 +164,7 @@ def test_what_has_not_changed_is_not_sent_again(server: Server) -> None:
         ("/api/v1/lines/1/999999", 404, "line"),
         ("/api/v1/reconcile?month=2026-13", 400, "month"),
         ("/api/v1/rules?version=99", 400, "book 2026-11"),
+        ("/api/v1/metrics?metric=M77", 400, "--metric"),
     ],
 )
 def test_a_wrong_question_gets_a_problem(server: Server, path: str, status: int, where: str) -> None:

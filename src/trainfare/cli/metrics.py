@@ -60,9 +60,7 @@ def metrics(
         opened = published.open_book(stack, config, workspace, options.as_month(month))
         chosen = opened.currency(currency, config.currency)
         question = Question(keys.parse(list(by) or ["team"], opened.engine), basis, "wall", scope, chosen)
-        figures = measuring.figures(opened, question, only)
-    names = list(dict.fromkeys([*map(keys.shown, question.by), *(name for one in figures for name in one.group)]))
-    found = [figure.record(names) for figure in figures]
+        found = measuring.rows(opened, question, only)
     if format_ == "table":
         found = _first_of_each(found)
     _show("metrics", found, format_, basis=basis, scope=scope, currency=chosen)
@@ -92,8 +90,7 @@ def checkpoints(workspace: Path, month: str | None, format_: str) -> None:
 
     with ExitStack() as stack:
         opened = published.open_book(stack, options.settings_of(workspace), workspace, options.as_month(month))
-        measuring.require_kept(opened)
-        found = opened.engine.records("SELECT * FROM checkpointing ORDER BY saving DESC NULLS LAST, job_id, currency")
+        found = measuring.checkpoints(opened)
     for number, row in enumerate(found):
         asked = row["writing_seconds"], row["restart_seconds"], row["uptime_seconds"]
         is_checked = number < CHECKED and row["best_seconds"] and row["writing_seconds"]

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.report import keys
 from trainfare.report.cost import Question
 from trainfare.report.measures import (
     egress,
@@ -44,6 +46,19 @@ def figures(opened: Opened, question: Question, only: Sequence[str] = ()) -> lis
     wanted = {code.upper() for code in only}
     asked = Asked(opened, question)
     return [figure for metric in METRICS if not wanted or metric.CODE in wanted for figure in metric.figures(asked)]
+
+
+def rows(opened: Opened, question: Question, only: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The same as flat rows, all with the same columns."""
+    found = figures(opened, question, only)
+    names = list(dict.fromkeys([*map(keys.shown, question.by), *(name for one in found for name in one.group)]))
+    return [figure.record(names) for figure in found]
+
+
+def checkpoints(opened: Opened) -> list[dict[str, Any]]:
+    """How each job saves its work, and how often it should; those who would save most come first."""
+    require_kept(opened)
+    return opened.engine.records("SELECT * FROM checkpointing ORDER BY saving DESC NULLS LAST, job_id, currency")
 
 
 def require_kept(opened: Opened) -> None:

@@ -4,7 +4,7 @@ from litestar import Router
 from litestar.di import Provide
 from litestar.types import ControllerRouterHandler
 
-from trainfare.web.api import accounts, ahead, costs, documents, lineage, opencost, watch
+from trainfare.web.api import accounts, ahead, costs, documents, lineage, measures, opencost, watch
 from trainfare.web.api.asked import priced
 
 PATH = "/api/v1"
@@ -14,7 +14,7 @@ def routes() -> list[ControllerRouterHandler]:
     """Every address of the API."""
     ours = Router(
         PATH,
-        route_handlers=[*costs.ROUTES, *ahead.ROUTES, *accounts.ROUTES, *lineage.ROUTES],
+        route_handlers=[*costs.ROUTES, *ahead.ROUTES, *accounts.ROUTES, *lineage.ROUTES, *measures.ROUTES],
         dependencies={"priced": Provide(priced, sync_to_thread=True)},
         tags=["books"],
     )

@@ -1,7 +1,7 @@
 """Costs, rates, jobs and machines."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, Response, get
@@ -30,6 +30,13 @@ Aggregate = Annotated[
 Step = Annotated[
     str | None,
     Parameter(description="Cut the window into pieces: 1d, 7d, 1M ...; each row says which it is of.", max_length=20),
+]
+Productive = Annotated[
+    Literal["held", "busy", "not_lost"] | None,
+    Parameter(
+        description="Divide by productive GPU hours instead of those of `per`: those that were held, busy by telemetry, or held "
+        "and not lost to an interruption or restart."
+    ),
 ]
 
 
@@ -63,6 +70,7 @@ class Report(msgspec.Struct):
     difference: str
     conversions: list[Row]
     findings: list[Row]
+    productive: str | None = None
 
 
 class Jobs(msgspec.Struct):
@@ -104,6 +112,7 @@ def report(
     viewer: Viewer,
     priced: Priced,
     aggregate: Aggregate = "team",
+    productive: Productive = None,
     step: Step = None,
     format_: Format = None,
 ) -> Response[bytes]:
@@ -113,6 +122,8 @@ def report(
         with shelf.opened(viewer, priced.books) as opened:
             by = keys.parse([aggregate] if aggregate else [], opened.engine)
             question = priced.question(opened, shelf, by)
+            if productive:
+                question = replace(question, per="productive", productive=productive)
             found = cost.report(opened, question)
             told = msgspec.json.decode(render.as_json(found))
             rows = told["rows"] if not step else _stepped(opened, question, priced, step)

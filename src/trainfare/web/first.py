@@ -6,7 +6,8 @@ from trainfare.errors import TrainfareError
 from trainfare.report import cost
 from trainfare.report.opened import Opened
 from trainfare.web.books import Shelf
-from trainfare.web.figures import EVERYTHING, Figures
+from trainfare.web.families import EVERYTHING
+from trainfare.web.figures import Figures
 from trainfare.web.pages import PAGES
 from trainfare.web.pages.asked import read
 from trainfare.web.pages.desk import Desk

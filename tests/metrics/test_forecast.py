@@ -68,12 +68,21 @@ def test_days_that_cost_nothing_give_no_figure():
     )
 
 
-def test_a_method_that_is_wrong_by_more_than_everything_is_not_believed():
+def test_a_method_that_is_wrong_by_more_than_half_is_not_believed():
     """Ten dear days at the end of every second month: whoever asks just after them expects them to go on."""
     costs = [Decimal(1000 if day % 60 > 49 else 1) for day in range(150)]
     found = forecast(costs, 0, MONTH)
     assert (found.amount, found.method) == (None, None)
     assert str(found.reason).startswith("days differ too much: in the past even the best method was wrong by ")
+
+
+def test_a_method_that_expects_next_to_nothing_is_not_believed(monkeypatch: pytest.MonkeyPatch):
+    """It is never wrong by more than all of what comes, and the others are: no figure is better than that one."""
+    costs = [Decimal(1000 if day % 60 > 49 else 1) for day in range(150)]
+    monkeypatch.setitem(METHODS, "nothing", lambda known, skip, length: Decimal("0.01"))
+    found = forecast(costs, 0, MONTH)
+    assert found.amount is None
+    assert found.reason == "days differ too much: in the past even the best method was wrong by 100%"
 
 
 def test_errors_are_parts_of_what_came():

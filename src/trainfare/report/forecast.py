@@ -21,8 +21,9 @@ LONGEST_DAYS = 26 * WEEK
 """What lies further back is not looked at."""
 RATE_DAYS = 4 * WEEK
 DRIFT_DAYS = 8 * WEEK
-WORST = Decimal(1)
-"""A method that is wrong by more than all of what comes, on average, says nothing."""
+WORST = Decimal("0.5")
+"""A method that is wrong by more than half of what comes, on average, says nothing. One that always expects next to nothing is wrong by
+all of it, and must not be taken because others are wrong by more."""
 BAND = 80
 """The percentage of outcomes that the band is made for: a tenth is below it, a tenth above."""
 

@@ -21,7 +21,7 @@ def explain(
 ) -> Explanation:
     """Open one job's money in a published book: the same account run again from the same deliveries and settings."""
     opened = open_books(engine, [store.files(book_)])
-    chosen = opened.currency(currency, usual)
+    chosen = opened.currency(currency, usual, basis)
     require_job(engine, job_id, chosen)
     booked = stored(engine, job_id, basis, chosen)
     pipeline.reopen(store, book_, engine)

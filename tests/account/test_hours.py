@@ -6,7 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from trainfare.cli.main import cli
-from trainfare.errors import TrainfareError
+from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.report.cost import Question
+from trainfare.report.job import rates
 
 from .books import DAY, HOUR, Bookkeeper, Case, charge, hours_of, placement, stamp
 from .story import case_of, tell
@@ -215,6 +217,25 @@ def test_a_bill_without_list_cost_says_so(keeper: Bookkeeper):
     account = keeper.book(Case([charge((0, DAY), told, ServiceCategory="Storage")]))
     assert account.findings == {"COST_MISSING"}
     assert account.report(basis="list").total == 0
+
+
+def test_a_cost_that_no_line_tells_is_not_known_and_not_zero(keeper: Bookkeeper):
+    told = {"effective": "8.00", "billed": "8.00", "contracted": "8.00"}
+    lines = [hours_of("n1", (0, 4 * HOUR), told)]
+    folder = keeper.write(Case(lines, [placement("a", "n1", (0, 4 * HOUR))]))
+    files = [str(folder / "bill.csv"), "--jobs", str(folder / "jobs.csv")]
+    with pytest.raises(IncompleteError) as refused:
+        CliRunner().invoke(cli, ["report", *files, "--basis", "list"], catch_exceptions=False)
+    assert str(refused.value) == "basis: the bill has no list cost\n  Choose another: effective, billed, contracted."
+    opened = keeper.account(folder).opened
+    on_each = {row["basis"]: (row["cost"], row["wall"]) for row in rates(opened, Question([], only=(("job", ("a",)),)))}
+    assert on_each == {basis: (Decimal(8), Decimal(2)) for basis in told} | {"list": (None, None)}
+
+
+def test_a_bill_of_nothing_tells_every_cost(keeper: Bookkeeper):
+    """Free of charge is known to be 0 on all of them."""
+    opened = keeper.book(Case([charge((0, DAY), "0", ServiceCategory="Storage")])).opened
+    assert all(opened.tells(basis, "USD") for basis in ("effective", "billed", "list", "contracted"))
 
 
 def test_a_report_in_two_currencies_is_refused_until_one_is_chosen(keeper: Bookkeeper):

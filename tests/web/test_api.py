@@ -36,7 +36,9 @@ def test_the_forecast_is_the_command_lines(server: Server, company: Workspace) -
     told = server.ask("/api/v1/forecast?by=team").json
     assert told["rows"] == json.loads(company.run("forecast", "--by", "team", "--format", "json").out)["forecast"]
     assert (told["currency"], told["band_percent"]) == ("USD", 80)
-    assert {row["state"] for row in told["rows"]} == {"complete", "forecast"}
+    assert {row["state"] for row in told["rows"]} == {"complete", "forecast", "not known"}
+    assert all((row["state"] == "forecast") == (row["forecast"] is not None) for row in told["rows"])
+    assert all(row["reason"] for row in told["rows"] if row["state"] == "not known")
 
 
 def test_the_measures_are_the_command_lines(server: Server, company: Workspace) -> None:

@@ -36,7 +36,7 @@ def forecast(workspace: Path, by: str | None, basis: str, scope: str, currency: 
     with ExitStack() as stack:
         store = published.open_store(stack, config, workspace)
         _, newest = published.open_latest(stack, store, None)
-        chosen = newest.currency(currency, config.currency)
+        chosen = newest.currency(currency, config.currency, basis)
         question = Question([], basis, "wall", scope, chosen)
         books = [
             outlook.seen(published.open_latest(stack, store, month)[1], question, outlook.LABELS)

@@ -58,7 +58,7 @@ def metrics(
     with ExitStack() as stack:
         config = options.settings_of(workspace)
         opened = published.open_book(stack, config, workspace, options.as_month(month))
-        chosen = opened.currency(currency, config.currency)
+        chosen = opened.currency(currency, config.currency, basis)
         question = Question(keys.parse(list(by) or ["team"], opened.engine), basis, "wall", scope, chosen)
         found = measuring.rows(opened, question, only)
     if format_ == "table":

@@ -92,7 +92,7 @@ def report(
             basis,
             per,
             scope,
-            opened.currency(currency, config.currency),
+            opened.currency(currency, config.currency, basis),
             productive=productive,
         )
         show(cost.report(opened, question), format_)

@@ -49,7 +49,7 @@ def statement(
         config = options.settings_of(workspace)
         store = published.open_store(stack, config, workspace)
         book, opened = published.open_latest(stack, store, options.as_month(month))
-        question = Question([], basis, "gpu", scope, opened.currency(currency, config.currency))
+        question = Question([], basis, "gpu", scope, opened.currency(currency, config.currency, basis))
         closed = printed.state_of(opened, book, store.catalog.closing(book.month))
         folder.mkdir(parents=True, exist_ok=True)
         with terminal.progress() as told:

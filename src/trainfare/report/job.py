@@ -29,17 +29,16 @@ def by_category(opened: Opened, question: Question) -> list[dict[str, Any]]:
 
 
 def rates(opened: Opened, question: Question) -> list[dict[str, Any]]:
-    """What the job costs on each basis, and what that is per wall and GPU hour that the bill covers."""
+    """What the job costs on each basis, and what that is per wall and GPU hour that the bill covers; null on one it does not tell."""
     (held,) = cost.rows(opened, question, [])
     wall = held.wall_seconds - held.unbilled_wall_seconds
     gpu = None if held.gpu_seconds is None else held.gpu_seconds - (held.unbilled_gpu_seconds or 0)
     micros = {"wall": wall * 1_000_000, "gpu": "NULL" if gpu is None else int(gpu * 1_000_000)}
-    per = ", ".join(
-        f"per_hour(CAST(cost AS DECIMAL(38,12)), CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items()
-    )
+    per = ", ".join(f"per_hour(cost, CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items())
+    told = {basis: basis if opened.tells(basis, question.currency) else "NULL" for basis in BASES}
     sums = " UNION ALL ".join(
-        f"SELECT '{basis}' AS basis, sum({basis}) AS cost, {part(basis, 'own')} AS estimated FROM own"
-        for basis in BASES
+        f"SELECT '{basis}' AS basis, CAST(sum({amount}) AS DECIMAL(38,12)) AS cost, {part(basis, 'own')} AS estimated FROM own"
+        for basis, amount in told.items()
     )
     return opened.engine.records(
         f"WITH own AS (SELECT * FROM {question.slice.shares} WHERE payer_kind IN ('attempt', 'label')) "

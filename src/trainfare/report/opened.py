@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from trainfare import keyed
-from trainfare.engine.duckdb import DuckDB, parquet
-from trainfare.errors import TrainfareError
+from trainfare.engine.duckdb import DuckDB, parquet, quoted
+from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.store.records import BookFiles
 from trainfare.tables import (
+    BASES,
     CHECKPOINTING,
     CONVERSIONS,
     ESTIMATE_ERRORS,
@@ -64,8 +65,25 @@ class Opened:
         """Whether all that the books have is within these days, as far as that is known."""
         return days is None or (self.days is not None and days[0] <= self.days[0] and self.days[1] <= days[1])
 
-    def currency(self, asked: str | None, usual: str | None = None) -> str:
-        """The one currency to report in; with several on the bill it is the usual one, or the user has to choose."""
+    def currency(self, asked: str | None, usual: str | None = None, basis: str = "effective") -> str:
+        """The one currency to report in; with several on the bill it is the usual one, or the user has to choose. A cost that
+        the bill does not tell in this currency is refused.
+        """
+        chosen = self._currency(asked, usual)
+        if not self.tells(basis, chosen):
+            told = ", ".join(one for one in BASES if self.tells(one, chosen))
+            raise IncompleteError("basis", f"the bill has no {basis} cost", f"Choose another: {told}.")
+        return chosen
+
+    def tells(self, basis: str, currency: str) -> bool:
+        """Whether there is any amount of this cost. Where there is none and others are, it is not known: that is not 0."""
+        (told,) = self.engine.row(
+            f"SELECT coalesce(bool_or({basis} <> 0) OR NOT bool_or(effective <> 0), true) FROM bill_totals "
+            f"WHERE currency = {quoted(currency)}"
+        )
+        return bool(told)
+
+    def _currency(self, asked: str | None, usual: str | None) -> str:
         found = [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
         if asked and asked not in found:
             raise TrainfareError("--currency", f"nothing is billed in {asked}", f"The bill is in {', '.join(found)}.")

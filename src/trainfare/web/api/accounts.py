@@ -191,7 +191,7 @@ def rules(
 
     def find() -> Told:
         with shelf.opened(viewer, [book]) as opened:
-            chosen = opened.currency(currency, shelf.config.currency)
+            chosen = opened.currency(currency, shelf.config.currency, basis)
             return Told("rows", taken.taken(opened, basis, chosen), _of(book))
 
     return answered(request, shelf, format_, [book], find)

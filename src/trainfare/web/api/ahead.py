@@ -49,7 +49,7 @@ def forecast(
 
     def find() -> Told:
         with shelf.opened(viewer, books[-1:]) as opened:
-            chosen = opened.currency(currency, shelf.config.currency)
+            chosen = opened.currency(currency, shelf.config.currency, basis)
             question = Question([], basis, "wall", scope_, chosen, None, only(tuple(filters or ()), opened))
         rows = [one.record() for one in ahead(shelf, viewer, books, question, by)]
         return Told("rows", rows, {"currency": chosen, "basis": basis, "scope": scope_, "band_percent": BAND})

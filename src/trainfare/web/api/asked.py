@@ -71,7 +71,7 @@ class Priced:
             self.basis,
             self.per,
             self.scope,
-            opened.currency(self.currency, shelf.config.currency),
+            opened.currency(self.currency, shelf.config.currency, self.basis),
             self.window.days,
             only(self.filters, opened),
         )

@@ -85,7 +85,7 @@ def explain(
     with shelf.opened(viewer, [book], job_id) as opened:
         if job.facts(opened, job_id) is None:
             return None
-        chosen = opened.currency(currency, shelf.config.currency)
+        chosen = opened.currency(currency, shelf.config.currency, basis)
         booked = stored(opened.engine, job_id, basis, chosen)
     with shelf.account(book) as (engine, alias):
         return reopened.explain_kept(engine, alias, job_id, basis, chosen, booked)

@@ -60,7 +60,7 @@ def measured(
     def find() -> Told:
         with shelf.opened(viewer, [book]) as opened:
             by = keys.parse([aggregate] if aggregate else [], opened.engine)
-            chosen = opened.currency(currency, shelf.config.currency)
+            chosen = opened.currency(currency, shelf.config.currency, basis)
             rows = metrics.rows(opened, Question(by, basis, "wall", scope_, chosen), metric or ())
         of = {"month": str(book.month), "version": book.version}
         return Told("rows", rows, of | {"basis": basis, "scope": scope_, "currency": chosen})

@@ -55,7 +55,7 @@ def compute(
             return {"code": 200, "data": [{} for _ in pieces]}
         with shelf.opened(viewer, books) as opened:
             by = allocation.parse(aggregate, opened)
-            chosen = opened.currency(currency, shelf.config.currency)
+            chosen = opened.currency(currency, shelf.config.currency, basis)
             question = Question(by, basis, currency=chosen, only=only(tuple(filters or ()), opened))
             sets = allocation.allocations(opened, question, pieces, include_idle in ("true", "1"))
         if accumulate in ("true", "1"):

@@ -83,7 +83,7 @@ class Desk:
     @cached_property
     def currency(self) -> str:
         wanted, usual = self.asked.one("currency") or None, self.shelf.config.currency
-        return self.ask(Opened.currency, wanted, usual)
+        return self.ask(Opened.currency, wanted, usual, self.asked.one("basis", "effective"))
 
     @cached_property
     def currencies(self) -> list[str]:

@@ -1,9 +1,6 @@
 """The books themselves: versions, tying out, differences, findings and rules."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Request, Response, get
@@ -11,9 +8,10 @@ from litestar.params import Parameter
 
 from trainfare.errors import IncompleteError
 from trainfare.pipeline import fresh_engine
-from trainfare.report import check, difference, taken
+from trainfare.report import difference, taken
 from trainfare.report.reconcile import reconcile
 from trainfare.store import Book
+from trainfare.web import checked
 from trainfare.web.api.answer import Format, Row, Told, answered, documented, plain
 from trainfare.web.api.asked import Basis, Currency, MonthText, Version, chosen_book
 from trainfare.web.books import Shelf
@@ -163,16 +161,12 @@ def findings(
 ) -> Response[bytes]:
     """What is wrong in a book, with evidence, the money at stake and what to do."""
     book = chosen_book(shelf, month, version)
-    attention = shelf.store.catalog.attention
-    today = datetime.now(UTC).date()
-    life = check.Life(attention.seen(), attention.accepted(today))
+    known = checked.life(shelf)
 
     def find() -> Told:
-        limits = cast(Mapping[str, Decimal], msgspec.structs.asdict(shelf.config.check))
-        with shelf.opened(viewer, [book]) as opened:
-            return Told("rows", [one.record() for one in check.check(opened, limits, life)], _of(book))
+        return Told("rows", [one.record() for one in checked.findings(shelf, viewer, book, known)], _of(book))
 
-    return answered(request, shelf, format_, [book], find, today, sorted(life.accepted), sorted(map(str, life.seen)))
+    return answered(request, shelf, format_, [book], find, checked.mark(known))
 
 
 @get("/rules", responses=documented(OfBook), guards=[sees_everything], sync_to_thread=True, summary="Rules")

@@ -173,13 +173,13 @@ function waterfall(told, colours, room) {
           const [, low] = api.coord([api.value(0), Math.max(Math.min(api.value(1), api.value(2)), bottom)]);
           const [, end] = api.coord([api.value(0), api.value(2)]);
           const width = Math.min(api.size([1, 0])[0] * 0.62, 54), step = told.steps[api.value(0)];
-          const narrow = api.size([1, 0])[0] < 56;
+          const narrow = api.size([1, 0])[0] < 56, isTold = step.total || api.size([1, 0])[0] > 34; // amounts of thin bars would lie over each other
           return {
             type: "group",
             children: [
               { type: "rect", shape: { x: left - width / 2, y: top, width, height: Math.max(low - top, 1.5) }, style: { fill: tone(api.value(0)) } },
               ...estimated(step, left - width / 2, top, width, low - top, colours.surface),
-              { type: "text", style: { text: `${!step.total && Number(step.value) > 0 ? "+" : ""}${tick(Number(step.value), told.unit)}`, x: left, y: top - 5, align: "center", verticalAlign: "bottom", fill: colours.text, fontSize: narrow ? 10 : 12 } },
+              ...(isTold ? [{ type: "text", style: { text: `${!step.total && Number(step.value) > 0 ? "+" : ""}${tick(Number(step.value), told.unit)}`, x: left, y: top - 5, align: "center", verticalAlign: "bottom", fill: colours.text, fontSize: narrow ? 10 : 12 } }] : []),
               ...(api.value(0) < told.steps.length - 1 ? [{ type: "line", shape: { x1: left + width / 2, x2: left + api.size([1, 0])[0] - width / 2, y1: end, y2: end }, style: { stroke: colours.muted, lineDash: [2, 2] } }] : []),
             ],
           };

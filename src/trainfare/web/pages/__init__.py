@@ -46,6 +46,8 @@ PAGES: dict[str, tuple[str, Callable[[Desk], Sheet], Panels]] = {
 """Each page's name, its address, what makes it, and its panels by name."""
 WHOLE_BILL = ("books", "findings", "rules")
 """The pages that tell of the whole bill, which is not for those who see a part of it."""
+DEPENDS: dict[str, Callable[[Desk], object]] = {"findings": findings.depends}
+"""The pages that depend on more than what is published."""
 TEMPLATES = {"jobs": "jobs.html", "dollar": "dollar.html"}
 """The pages that need more than figures and panels."""
 
@@ -65,15 +67,28 @@ def _page(name: str) -> ControllerRouterHandler:
     )
     def page(request: Request[Any, Any, Any], shelf: Shelf, viewer: Viewer) -> Response[bytes]:
         desk = sit_down(request, shelf, viewer, path)
-        return _told(request, desk, lambda: frame.render(TEMPLATES.get(name, "page.html"), desk, name, sheet(desk)))
+        beside = DEPENDS[name](desk) if name in DEPENDS else None
+        template = TEMPLATES.get(name, "page.html")
+        return _told(request, desk, lambda: frame.render(template, desk, name, sheet(desk)), beside)
 
     return page
 
 
-def _told(request: Request[Any, Any, Any], desk: Desk, render: Callable[[], str]) -> Response[bytes]:
+def _told(
+    request: Request[Any, Any, Any], desk: Desk, render: Callable[[], str], beside: object = None
+) -> Response[bytes]:
     """A page, unless the browser has it already. It depends on its address, the day, what is published, and what may be seen."""
     day = datetime.now(UTC).date()
-    depends = (desk.path, desk.asked, day, desk.published.mark, desk.viewer.role, desk.viewer.sees, frame.version())
+    depends = (
+        desk.path,
+        desk.asked,
+        day,
+        desk.published.mark,
+        desk.viewer.role,
+        desk.viewer.sees,
+        frame.version(),
+        beside,
+    )
     tag = f'"{sha256(repr(depends).encode()).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie"}
     if tag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:

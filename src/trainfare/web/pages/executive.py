@@ -137,8 +137,8 @@ def top_jobs(desk: Desk) -> Panel:
     rows = [row | {"part": ratio(row["cost"], found.cost)} for row in found.rows]
     columns = [
         Column("job", "Job", "key", lambda row: desk.job(row["job"])),
-        Column("team", "Team", "key"),
-        Column("state", "State", "state"),
+        Column("team", "Team", "key", minor=True),
+        Column("state", "State", "state", minor=True),
         Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("part", "Of jobs", "percent"),
         Column("rate", "Per hour", "rate"),

@@ -49,6 +49,8 @@ COLUMNS = {
     "rate": ("Per hour", "rate"),
 }
 USUAL = ("team", "project", "owner", "state", "attempts", "started", "wall_seconds", "gpu_seconds", "cost", "rate")
+ON_A_PHONE = ("cost", "rate")
+"""Those of them that a phone shows; whoever chooses columns sees them all."""
 
 
 def sheet(desk: Desk) -> Sheet:
@@ -86,7 +88,8 @@ def listing(desk: Desk) -> Panel:
         title, kind = COLUMNS[name]
         title = f"{title} {desk.currency}" if name == "cost" else title
         link = _filter(desk, name) if name in FILTERS else None
-        told = Column(name, title, kind, link, soft=True, estimated="estimated" if name == "cost" else "")
+        minor = name not in ON_A_PHONE and not desk.asked.all("column")
+        told = Column(name, title, kind, link, soft=True, estimated="estimated" if name == "cost" else "", minor=minor)
         columns.append(_sortable(desk, asked, told))
     foot = {"job": f"{found.count:,} jobs", "cost": found.cost}
     empty = ("No job is like that", "Take a filter away, choose another time, or look for a shorter part of the name.")

@@ -33,6 +33,8 @@ class Column:
     """Whether its links are beside the point, and look like text."""
     estimated: str = ""
     """The name under which a record has what of this money is estimated, where anything can be."""
+    minor: bool = False
+    """Whether a phone leaves it out, so that what matters needs no scrolling."""
 
     @property
     def is_number(self) -> bool:

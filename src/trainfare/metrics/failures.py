@@ -63,7 +63,7 @@ FAILURES = (
         "retry",
         "work was lost because spot machines were taken away",
         "a market that takes machines back often, or checkpoints too far apart for it",
-        "Save more often, as `trainfare report` on checkpoints advises, or move long jobs to machines that stay.",
+        "Save more often, as `trainfare checkpoints` advises, or move long jobs to machines that stay.",
         "trainfare report --by state",
         TAKEN_POOLS,
     ),

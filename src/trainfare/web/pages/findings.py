@@ -29,13 +29,13 @@ def failures(desk: Desk) -> Panel:
     """The ways in which accounts of training go wrong, as far as the last of the books shows them."""
     columns = [
         Column("code", "Code", "id"),
-        Column("standing", "Is", "wide"),
         Column("what", "What goes wrong", "wide"),
+        Column("standing", "Is"),
         Column("at_stake", "At stake", "money"),
-        Column("currency", "Currency"),
+        Column("currency", "", minor=True),
         Column("part", "Part", "percent"),
-        Column("limit", "Limit", "percent"),
-        Column("evidence", "For example", "wide"),
+        Column("limit", "Limit", "percent", minor=True),
+        Column("evidence", "First of all", "wide", minor=True),
         Column("remedy", "What to do", "wide"),
     ]
     title = f"What goes wrong, and how much may: {desk.book.month}"
@@ -59,7 +59,7 @@ def _told(one: Finding) -> dict[str, Any]:
         "currency": one.currency,
         "part": None if one.percent is None else one.percent * hundredth,
         "limit": None if one.limit is None else one.limit * hundredth,
-        "evidence": _shown(one.evidence),
+        "evidence": _shown(one.evidence, 1),
         "remedy": one.remedy,
     }
 
@@ -77,10 +77,10 @@ def findings(desk: Desk) -> Panel:
     columns = [
         Column("code", "Code", "id"),
         Column("what", "What is wrong", "wide"),
-        Column("rows", "Rows", "count"),
+        Column("rows", "Rows", "count", minor=True),
         Column("at_stake", "At stake", "money"),
-        Column("currency", "Currency"),
-        Column("evidence", "For example", "wide"),
+        Column("currency", "", minor=True),
+        Column("evidence", "For example", "wide", minor=True),
         Column("remedy", "What to do", "wide"),
     ]
     empty = ("Nothing is wrong", "No fault was found in the records of this time.")
@@ -95,11 +95,11 @@ def _found(opened: Opened) -> list[dict[str, Any]]:
 
 def _first(evidence: str) -> str:
     """The first rows that show a fault."""
-    return _shown(json.loads(evidence))
+    return _shown(json.loads(evidence), SHOWN)
 
 
-def _shown(told: list[str]) -> str:
-    return "; ".join(str(one) for one in told[:SHOWN]) + (" ..." if len(told) > SHOWN else "")
+def _shown(told: list[str], most: int) -> str:
+    return "; ".join(str(one) for one in told[:most]) + (" ..." if len(told) > most else "")
 
 
 PANELS: dict[str, Callable[[Desk], Panel]] = {"failures": failures, "findings": findings}

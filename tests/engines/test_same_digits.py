@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from trainfare import pipeline
 from trainfare.attribute import lineage
 from trainfare.config import FILE_NAME, load
+from trainfare.money import amount, split, units
 from trainfare.normalise import facts
 from trainfare.period import Month
 from trainfare.simulate.cluster import parse, play
@@ -101,6 +102,19 @@ def test_machines_are_shared_alike_and_as_the_oracle_says(keeper: Bookkeeper, fl
     account = keeper.book(fleet.case(), only_cost=True)
     expected = settle(as_the_bill_finds_them(fleet), fleet.placements, fleet.charges)
     assert nonzero(attributed(account)) == nonzero(expected)
+
+
+def test_amounts_beyond_64_bits_are_divided_alike(keeper: Bookkeeper, twin: Twin):
+    """Nine hundred million million, and a thousandth part of that back: three quarters are held by one job, a quarter by another."""
+    large, back = "900000000000000.000000000001", "-900000000000.000000000003"
+    charges = [hours_of("m0", (0, 4 * HOUR), told) for told in (large, back)]
+    placements = [placement("a", "m0", (0, 3 * HOUR), gpus=8), placement("b", "m0", (3 * HOUR, 4 * HOUR), gpus=8)]
+    account = keeper.book(
+        Case(charges, placements, [{"machine_id": "m0", "resource_id": "m0", "gpus": 8}]), only_cost=True
+    )
+    parts = split(units(large) + units(back), {"a": 3, "b": 1})
+    assert account.owed() == {payer: amount(part) for payer, part in parts.items()}
+    assert twin.duckdb.columns("pots")["effective_1"] == "HUGEINT", "this is the wide way"
 
 
 USAGE = """job_id,attempt,machine_id,started,ended,measure,value,from_region,to_region

@@ -83,7 +83,7 @@ def _book(book: Book, viewer: Viewer) -> dict[str, Any]:
     return told
 
 
-def _of(book: Book) -> dict[str, Any]:
+def of_book(book: Book) -> dict[str, Any]:
     return {"month": str(book.month), "version": book.version}
 
 
@@ -108,7 +108,7 @@ def reconciled(
 
     def find() -> Told:
         with shelf.opened(viewer, [book]) as opened:
-            return Told("rows", reconcile(opened, by), _of(book))
+            return Told("rows", reconcile(opened, by), of_book(book))
 
     return answered(request, shelf, format_, [book], find)
 
@@ -164,7 +164,7 @@ def findings(
     known = checked.life(shelf)
 
     def find() -> Told:
-        return Told("rows", [one.record() for one in checked.findings(shelf, viewer, book, known)], _of(book))
+        return Told("rows", [one.record() for one in checked.findings(shelf, viewer, book, known)], of_book(book))
 
     return answered(request, shelf, format_, [book], find, checked.mark(known))
 
@@ -186,7 +186,7 @@ def rules(
     def find() -> Told:
         with shelf.opened(viewer, [book]) as opened:
             chosen = opened.currency(currency, shelf.config.currency, basis)
-            return Told("rows", taken.taken(opened, basis, chosen), _of(book))
+            return Told("rows", taken.taken(opened, basis, chosen), of_book(book))
 
     return answered(request, shelf, format_, [book], find)
 

@@ -1,5 +1,6 @@
 """What the whole measure adds: M1 to M10, how jobs should save their work, and how good estimates were."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -9,6 +10,9 @@ from litestar.params import Parameter
 from trainfare.report import keys, metrics
 from trainfare.report.cost import Question
 from trainfare.report.estimated import errors
+from trainfare.report.opened import Opened
+from trainfare.store import Book
+from trainfare.web.api.accounts import OfBook, of_book
 from trainfare.web.api.answer import Format, Row, Told, answered, documented
 from trainfare.web.api.asked import Basis, Currency, MonthText, Scope, Version, chosen_book
 from trainfare.web.api.costs import Aggregate
@@ -26,15 +30,6 @@ class Measures(msgspec.Struct):
     basis: str
     scope: str
     currency: str
-    rows: list[Row]
-
-
-class OfMonth(msgspec.Struct):
-    """Rows of one version of one month."""
-
-    schema_version: int
-    month: str
-    version: int
     rows: list[Row]
 
 
@@ -62,34 +57,26 @@ def measured(
             by = keys.parse([aggregate] if aggregate else [], opened.engine)
             chosen = opened.currency(currency, shelf.config.currency, basis)
             rows = metrics.rows(opened, Question(by, basis, "wall", scope_, chosen), metric or ())
-        of = {"month": str(book.month), "version": book.version}
-        return Told("rows", rows, of | {"basis": basis, "scope": scope_, "currency": chosen})
+        return Told("rows", rows, of_book(book) | {"basis": basis, "scope": scope_, "currency": chosen})
 
     return answered(request, shelf, format_, [book], find)
 
 
-@get("/checkpoints", responses=documented(OfMonth), sync_to_thread=True, summary="How jobs should save their work")
+@get("/checkpoints", responses=documented(OfBook), sync_to_thread=True, summary="How jobs should save their work")
 def checkpoints(
     request: Request[Viewer, Any, Any],
     shelf: Shelf,
-    viewer: Viewer,
     month: MonthText = None,
     version: Version = None,
     format_: Format = None,
 ) -> Response[bytes]:
     """For each job with checkpoints how often it saves its work, the interval that would lose least, and what that would save."""
-    book = chosen_book(shelf, month, version)
-
-    def find() -> Told:
-        with shelf.opened(viewer, [book]) as opened:
-            return Told("rows", metrics.checkpoints(opened), {"month": str(book.month), "version": book.version})
-
-    return answered(request, shelf, format_, [book], find)
+    return _rows(request, shelf, format_, chosen_book(shelf, month, version), metrics.checkpoints)
 
 
 @get(
     "/estimates",
-    responses=documented(OfMonth),
+    responses=documented(OfBook),
     guards=[sees_everything],
     sync_to_thread=True,
     summary="How good estimates were",
@@ -97,17 +84,26 @@ def checkpoints(
 def estimates(
     request: Request[Viewer, Any, Any],
     shelf: Shelf,
-    viewer: Viewer,
     month: MonthText = None,
     version: Version = None,
     format_: Format = None,
 ) -> Response[bytes]:
     """What was estimated before the bill came, and what the bill then said."""
-    book = chosen_book(shelf, month, version)
+    return _rows(request, shelf, format_, chosen_book(shelf, month, version), errors)
+
+
+def _rows(
+    request: Request[Viewer, Any, Any],
+    shelf: Shelf,
+    format_: str | None,
+    book: Book,
+    ask: Callable[[Opened], list[dict[str, Any]]],
+) -> Response[bytes]:
+    """What one book says, to whoever asks."""
 
     def find() -> Told:
-        with shelf.opened(viewer, [book]) as opened:
-            return Told("rows", errors(opened), {"month": str(book.month), "version": book.version})
+        with shelf.opened(request.user, [book]) as opened:
+            return Told("rows", ask(opened), of_book(book))
 
     return answered(request, shelf, format_, [book], find)
 

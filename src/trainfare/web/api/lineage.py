@@ -1,5 +1,6 @@
 """Where money comes from, down to bill lines; and back, from a bill line to everyone who pays a part of it."""
 
+import pickle
 from typing import Annotated, Any
 
 import msgspec
@@ -81,14 +82,20 @@ def explained(
 def explain(
     shelf: Shelf, viewer: Viewer, book: Book, job_id: str, basis: str, currency: str | None
 ) -> Explanation | None:
-    """A job's money opened; None if the viewer's book has no such job."""
+    """A job's money opened; None if the viewer's book has no such job. It is kept: a page, its exports and the API all tell of it."""
     with shelf.opened(viewer, [book], job_id) as opened:
         if job.facts(opened, job_id) is None:
             return None
         chosen = opened.currency(currency, shelf.config.currency, basis)
         booked = stored(opened.engine, job_id, basis, chosen)
-    with shelf.account(book) as (engine, alias):
-        return reopened.explain_kept(engine, alias, job_id, basis, chosen, booked)
+
+    def find() -> bytes:
+        with shelf.account(book) as (engine, alias):
+            return pickle.dumps(reopened.explain_kept(engine, alias, job_id, basis, chosen, booked))
+
+    key = ("explained", book.id, job_id, basis, chosen)
+    found: Explanation = pickle.loads(shelf.answers.ask(key, find))
+    return found
 
 
 @get(

@@ -168,7 +168,7 @@ def test_a_job_opened_alone_is_the_same_job(shelf: Shelf, sees: tuple[str, ...] 
             for find in (job.by_category, job.attempts, job.machines, job.spans, job.phases, trend.by_kind):
                 assert find(alone, question) == find(whole, question)
             for told in job.rates(alone, question):
-                is_told = whole.tells(told["basis"], question.currency)
+                is_told = told["basis"] in whole.told(question.currency)
                 for per in ("wall", "gpu"):
                     (row,) = cost.rows(whole, replace(question, basis=told["basis"], per=per), [])
                     assert (told["cost"], told[per]) == ((row.cost, row.rate) if is_told else (None, None))

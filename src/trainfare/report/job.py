@@ -35,10 +35,11 @@ def rates(opened: Opened, question: Question) -> list[dict[str, Any]]:
     gpu = None if held.gpu_seconds is None else held.gpu_seconds - (held.unbilled_gpu_seconds or 0)
     micros = {"wall": wall * 1_000_000, "gpu": "NULL" if gpu is None else int(gpu * 1_000_000)}
     per = ", ".join(f"per_hour(cost, CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items())
-    told = {basis: basis if opened.tells(basis, question.currency) else "NULL" for basis in BASES}
+    told = opened.told(question.currency)
     sums = " UNION ALL ".join(
-        f"SELECT '{basis}' AS basis, CAST(sum({amount}) AS DECIMAL(38,12)) AS cost, {part(basis, 'own')} AS estimated FROM own"
-        for basis, amount in told.items()
+        f"SELECT '{basis}' AS basis, CAST(sum({basis if basis in told else 'NULL'}) AS DECIMAL(38,12)) AS cost, "
+        f"{part(basis, 'own')} AS estimated FROM own"
+        for basis in BASES
     )
     return opened.engine.records(
         f"WITH own AS (SELECT * FROM {question.slice.shares} WHERE payer_kind IN ('attempt', 'label')) "

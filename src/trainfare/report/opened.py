@@ -70,18 +70,16 @@ class Opened:
         the bill does not tell in this currency is refused.
         """
         chosen = self._currency(asked, usual)
-        if not self.tells(basis, chosen):
-            told = ", ".join(one for one in BASES if self.tells(one, chosen))
-            raise IncompleteError("basis", f"the bill has no {basis} cost", f"Choose another: {told}.")
+        if basis != "effective" and basis not in (told := self.told(chosen)):
+            raise IncompleteError("basis", f"the bill has no {basis} cost", f"Choose another: {', '.join(told)}.")
         return chosen
 
-    def tells(self, basis: str, currency: str) -> bool:
-        """Whether there is any amount of this cost. Where there is none and others are, it is not known: that is not 0."""
-        (told,) = self.engine.row(
-            f"SELECT coalesce(bool_or({basis} <> 0) OR NOT bool_or(effective <> 0), true) FROM bill_totals "
-            f"WHERE currency = {quoted(currency)}"
-        )
-        return bool(told)
+    def told(self, currency: str) -> list[str]:
+        """The costs that the bill tells. Where one has no amount at all and the effective one has, it is not known: that is not 0."""
+        there = ", ".join(f"coalesce(bool_or({basis} <> 0), false)" for basis in BASES)
+        (found,) = self.engine.rows(f"SELECT {there} FROM bill_totals WHERE currency = {quoted(currency)}")
+        has = dict(zip(BASES, found, strict=True))
+        return [basis for basis in BASES if has[basis] or not has["effective"]]
 
     def _currency(self, asked: str | None, usual: str | None) -> str:
         found = [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]

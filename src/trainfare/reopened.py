@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -47,9 +48,11 @@ def account_name(book_: Book) -> str:
     return f"{book_.month}-v{book_.version}-{hashlib.sha256('|'.join(made_from).encode()).hexdigest()[:16]}"
 
 
-def explain_kept(engine: DuckDB, alias: str, job_id: str, basis: str, currency: str, booked: Decimal) -> Explanation:
-    """What `explain` says, from a kept account that is attached under this name; `booked` is what the book says."""
-    lineage.open_kept_job(engine, alias, job_id)
+def explain_kept(
+    engine: DuckDB, alias: str, job_id: str, attempts: Sequence[int], basis: str, currency: str, booked: Decimal
+) -> Explanation:
+    """What `explain` says of these attempts, from a kept account that is attached under this name; `booked` is what the book says."""
+    lineage.open_kept_job(engine, alias, job_id, attempts)
     return explanation(engine, job_id, basis, currency, booked)
 
 

@@ -222,8 +222,12 @@ def test_a_team_sees_its_own_and_nothing_else_by_any_route(signed: Signed) -> No
         f"/panels/job-lineage/pots.csv?job={foreign}&from=2026-10&to=2026-10",
     ):
         assert signed.ask(path, "nlp").status == 404
+    rates = signed.ask("/api/v1/metrics?metric=M4&month=2026-10", "all").json["rows"]
+    assert signed.ask("/api/v1/metrics?metric=m4&month=2026-10", "nlp").status == 403
+    assert len(rates) == 4
     foreign_words = {
         *others,
+        *(row[name] for row in rates for name in ("top", "value")),
         costs["vision"],
         costs["speech"],
         "speech",

@@ -14,6 +14,7 @@ from trainfare.config import load
 from trainfare.report import change, cost, flow, job, jobs, machines, reconcile, running, taken, trend, used
 from trainfare.report.cost import Question
 from trainfare.report.jobs import Listing
+from trainfare.web.api.lineage import explain
 from trainfare.web.books import Shelf
 from trainfare.web.viewer import Viewer
 
@@ -195,6 +196,16 @@ def test_a_job_of_two_teams_is_not_answered_from_a_digest(company: Workspace, tm
                 assert {row.group["team"] for row in rows} == (
                     {"nlp", "speech", "vision"} if sees is None else {cells[7]}
                 )
+        first_team = first.split(",")[7]
+        opened_by = {}
+        for sees, attempts in ((None, {1, 2}), ((f"team:{first_team}",), {1}), ((f"team:{cells[7]}",), {2})):
+            told = explain(shelf, Viewer("somebody", "team", sees), shelf.current()[0], cells[0], "effective", None)
+            assert told is not None
+            assert {row["attempt"] for row in (*told.lines, *told.pots)} == attempts, "nobody's but what may be seen"
+            assert told.opened == told.stored
+            opened_by[sees] = told.opened
+        whole, *parts = opened_by.values()
+        assert whole == sum(parts)
         shelf.close()
 
 

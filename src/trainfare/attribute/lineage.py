@@ -1,5 +1,6 @@
 """From shares back to bill lines: the same account, run again or kept, and each pot opened."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainfare.attribute.account import CODES, FIXED, SPEND
@@ -46,16 +47,18 @@ def keep(engine: DuckDB, path: Path) -> None:
     engine.run("DETACH account")
 
 
-def open_kept_job(engine: DuckDB, alias: str, job_id: str) -> None:
-    """What `open_job` makes, from a kept account that is attached under this name."""
+def open_kept_job(engine: DuckDB, alias: str, job_id: str, attempts: Sequence[int]) -> None:
+    """What `open_job` makes, of these attempts alone, from a kept account that is attached under this name."""
     _view_kept(engine, alias)
-    engine.table("attempts", f'SELECT * FROM "{alias}".attempts WHERE job_id = {quoted(job_id)}')
+    listed = ", ".join(map(str, attempts)) or "NULL"
+    own = f"job_id = {quoted(job_id)} AND attempt IN ({listed})"
+    engine.table("attempts", f'SELECT * FROM "{alias}".attempts WHERE {own}')
     pieces = [
         f"piece BETWEEN {number * 65536} AND {number * 65536 + 65535}"
         for (number,) in engine.rows("SELECT attempt_key FROM attempts")
     ]
-    own = " OR ".join(pieces) or "false"
-    engine.table("own_slots", f'SELECT DISTINCT target, period FROM "{alias}".weights WHERE {own}')
+    weighed = " OR ".join(pieces) or "false"
+    engine.table("own_slots", f'SELECT DISTINCT target, period FROM "{alias}".weights WHERE {weighed}')
     _narrow(engine, alias)
     open_job(engine, job_id)
 

@@ -27,7 +27,9 @@ WINDOWS = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}
 
 
 def figures(asked: Asked) -> list[Figure]:
-    """Of the last month that is open in the books: an earlier one ended with its own last day."""
+    """Of the last month that is open in the books: an earlier one ended with its own last day. It is the whole bill's: who may not see
+    the table of it is told nothing.
+    """
     last = asked.opened.books[-1]
     unit = f"{asked.currency} per hour"
     if last.complete_through is None:
@@ -36,7 +38,7 @@ def figures(asked: Asked) -> list[Figure]:
     found = dict(
         asked.opened.engine.rows(
             f"SELECT window_seconds, sum({asked.question.basis}) FROM ({select_of(last, 'spend_rates')}) "
-            f"WHERE {asked.question.slice.money} GROUP BY window_seconds"
+            f"WHERE {asked.question.slice.money} AND EXISTS (SELECT 1 FROM spend_rates) GROUP BY window_seconds"
         )
     )
     return [

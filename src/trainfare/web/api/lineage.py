@@ -8,6 +8,7 @@ from litestar import Request, Response, get
 from litestar.params import Parameter
 
 from trainfare import reopened
+from trainfare.engine.sql import quoted
 from trainfare.report import job
 from trainfare.report.explain import Explanation, stored
 from trainfare.store import Book
@@ -82,18 +83,22 @@ def explained(
 def explain(
     shelf: Shelf, viewer: Viewer, book: Book, job_id: str, basis: str, currency: str | None
 ) -> Explanation | None:
-    """A job's money opened; None if the viewer's book has no such job. It is kept: a page, its exports and the API all tell of it."""
+    """A job's money opened, of the attempts that the viewer may see; None if there are none. It is kept: a page, its exports and the API
+    all tell of it.
+    """
     with shelf.opened(viewer, [book], job_id) as opened:
         if job.facts(opened, job_id) is None:
             return None
         chosen = opened.currency(currency, shelf.config.currency, basis)
         booked = stored(opened.engine, job_id, basis, chosen)
+        seen = opened.engine.rows(f"SELECT DISTINCT attempt FROM attempts WHERE job_id = {quoted(job_id)} ORDER BY 1")
+    attempts = tuple(attempt for (attempt,) in seen)
 
     def find() -> bytes:
         with shelf.account(book) as (engine, alias):
-            return pickle.dumps(reopened.explain_kept(engine, alias, job_id, basis, chosen, booked))
+            return pickle.dumps(reopened.explain_kept(engine, alias, job_id, attempts, basis, chosen, booked))
 
-    key = ("explained", book.id, job_id, basis, chosen)
+    key = ("explained", book.id, job_id, attempts, basis, chosen)
     found: Explanation = pickle.loads(shelf.answers.ask(key, find))
     return found
 

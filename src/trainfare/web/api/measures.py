@@ -10,6 +10,7 @@ from litestar.params import Parameter
 from trainfare.report import keys, metrics
 from trainfare.report.cost import Question
 from trainfare.report.estimated import errors
+from trainfare.report.measures import spend_rate
 from trainfare.report.opened import Opened
 from trainfare.store import Book
 from trainfare.web.api.accounts import OfBook, of_book
@@ -17,7 +18,7 @@ from trainfare.web.api.answer import Format, Row, Told, answered, documented
 from trainfare.web.api.asked import Basis, Currency, MonthText, Scope, Version, chosen_book
 from trainfare.web.api.costs import Aggregate
 from trainfare.web.books import Shelf
-from trainfare.web.rights import sees_everything
+from trainfare.web.rights import require_all, sees_everything
 from trainfare.web.viewer import Viewer
 
 
@@ -49,14 +50,19 @@ def measured(
     version: Version = None,
     format_: Format = None,
 ) -> Response[bytes]:
-    """What training costs by every measure, per group and for all."""
+    """What training costs by every measure, per group and for all. How fast the whole bill grows is told to those who see all of it."""
     book = chosen_book(shelf, month, version)
+    codes = [code.upper() for code in metric or ()] or [
+        one.CODE for one in metrics.METRICS if viewer.sees_all or one is not spend_rate
+    ]
+    if spend_rate.CODE in codes:
+        require_all(viewer)
 
     def find() -> Told:
         with shelf.opened(viewer, [book]) as opened:
             by = keys.parse([aggregate] if aggregate else [], opened.engine)
             chosen = opened.currency(currency, shelf.config.currency, basis)
-            rows = metrics.rows(opened, Question(by, basis, "wall", scope_, chosen), metric or ())
+            rows = metrics.rows(opened, Question(by, basis, "wall", scope_, chosen), codes)
         return Told("rows", rows, of_book(book) | {"basis": basis, "scope": scope_, "currency": chosen})
 
     return answered(request, shelf, format_, [book], find)

@@ -136,7 +136,8 @@ def written(whole: int) -> str:
     return f"{'-' if whole < 0 else ''}{digits[:-12]}.{digits[-12:]}"
 
 
-moneys = st.one_of(st.integers(-(10**30), 10**30), st.integers(-(10**7), 10**7), st.integers(-(10**19), 10**19))
+small_moneys = st.integers(-(10**7), 10**7) | st.integers(-(10**15) - 9, 10**15 + 9) | st.integers(-(10**18), 10**18)
+moneys = st.integers(-(10**30), 10**30) | st.integers(-(10**19), 10**19) | small_moneys
 
 
 @IN_ENGINE
@@ -147,6 +148,13 @@ def test_the_engines_units_are_pythons(engine, cases):
     back = answers(engine, "as_money(units)", "units HUGEINT", [(whole,) for whole in cases])
     assert [f"{money:f}" for money in back] == told
     assert [units(money) for money in back] == cases
+
+
+@IN_ENGINE
+@given(st.lists(small_moneys, min_size=1, max_size=30))
+def test_the_engines_small_units_are_pythons(engine, cases):
+    told = [(written(whole),) for whole in cases]
+    assert answers(engine, "in_small_units(money)", "money DECIMAL(38,12)", told) == cases
 
 
 @IN_ENGINE

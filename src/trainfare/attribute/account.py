@@ -67,8 +67,8 @@ def _share(engine: Engine) -> None:
         "columns": ", ".join(columns),
     }
     engine.step(PACKAGE, "pots", "pots", forming)
-    part = _division(engine, columns) if is_small else "whole_part"
-    parts = ", ".join(f"{added_up}({part}(p.{name}, w.weight, p.whole)) AS {name}" for name in columns)
+    divided = _divisions(engine, columns) if is_small else dict.fromkeys(columns, "whole_part")
+    parts = ", ".join(f"{added_up}({part}(p.{name}, w.weight, p.whole)) AS {name}" for name, part in divided.items())
     engine.step(PACKAGE, "handed_on", "handed_on", {"parts": parts})
     settling = {
         "columns": ", ".join(columns),
@@ -99,11 +99,14 @@ def _is_small(engine: Engine) -> bool:
     return bool(3 * most < SMALL_POT and _largest_weight(engine) < SMALL_WEIGHT)
 
 
-def _division(engine: Engine, columns: list[str]) -> str:
-    """How a part of a small pot is computed: at once where the product fits 64 bits, too."""
-    largest = f"greatest({', '.join(f'abs({name})' for name in columns)})"
-    pot = engine.row(f"SELECT max({largest}) FROM pots")[0] or 0
-    return "tiny_whole_part" if pot * _largest_weight(engine) < SMALL_UNITS else "small_whole_part"
+def _divisions(engine: Engine, columns: list[str]) -> dict[str, str]:
+    """How parts of small pots are computed, by column: at once where the product fits 64 bits, too."""
+    weight = _largest_weight(engine)
+    largest = engine.row(f"SELECT {', '.join(f'max(abs({name}))' for name in columns)} FROM pots WHERE whole IS NOT NULL")
+    return {
+        name: "tiny_whole_part" if (pot or 0) * weight < SMALL_UNITS else "small_whole_part"
+        for name, pot in zip(columns, largest, strict=True)
+    }
 
 
 def _largest_weight(engine: Engine) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from trainfare import scope
 from trainfare.engine.protocol import Engine
-from trainfare.engine.sql import quoted
+from trainfare.engine.sql import quoted, step_text
 from trainfare.period import Month
 
 PACKAGE = "trainfare.attribute"
@@ -190,8 +190,10 @@ def _hold_machines(engine: Engine, weighing: Weighing, given: dict[str, str]) ->
     """Make `held` among machines; pots with an uneven time are cut there."""
     engine.step(PACKAGE, "sizes", "sizes", given | {"measure": MEASURES[weighing.by]})
     engine.step(PACKAGE, "machine_holds", "holds", given)
-    for step, into in (("timeline", "timeline"), ("machine_capacities", "capacities"), ("even_cells", "cells")):
+    for step, into in (("timeline", "timeline"), ("machine_capacities", "capacities")):
         engine.step(PACKAGE, step, into, given)
+    # Read once where no pot is uneven, so they need not be kept.
+    engine.view("cells", step_text(PACKAGE, "even_cells"))
     engine.add(
         "beyond_capacity",
         "SELECT s.machine, t.starts, t.ends, t.held * s.unit, s.capacity * s.unit, s.measure "

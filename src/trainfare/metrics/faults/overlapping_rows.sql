@@ -1,8 +1,10 @@
--- Rows of one attempt on one machine that begin before another one ended.
+-- Rows of one attempt on one machine that begin before another one ended. Most attempts have one row a machine, and need not be looked at any further.
 SELECT 'job ' || a.job_id || ' attempt ' || a.attempt || ' on ' || p.machine_id || ' from ' || make_timestamp(p.starts * 1000000) AS evidence,
   CAST(NULL AS DECIMAL(38,12)) AS at_stake, CAST(NULL AS VARCHAR) AS currency
 FROM (
-  SELECT *, max(ends) OVER (PARTITION BY attempt_key, machine_id ORDER BY starts, ends, gpu_micros ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-  FROM placements
+  SELECT h.*, max(h.ends) OVER (PARTITION BY h.attempt_key, h.machine_id ORDER BY h.starts, h.ends, h.gpu_micros ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM placements h
+  JOIN (SELECT attempt_key, machine FROM placements GROUP BY attempt_key, machine HAVING count(*) > 1) again
+    ON again.attempt_key = h.attempt_key AND again.machine = h.machine
 ) p JOIN attempts a ON a.attempt_key = p.attempt_key
 WHERE p.before > p.starts

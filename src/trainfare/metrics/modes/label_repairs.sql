@@ -18,7 +18,7 @@ known AS (
     UNION ALL SELECT 'model_version', model_version FROM attempts
     UNION ALL SELECT 'job', job_id FROM attempts
   )
-  WHERE value IS NOT NULL
+  WHERE lower(value) IN (SELECT lower(value) FROM tagged)
 )
 SELECT label, key, currency, repaired
 FROM (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trainfare import pipeline
 from trainfare.attribute import lineage
+from trainfare.attribute.lineage import Account
 from trainfare.engine.duckdb import DuckDB
 from trainfare.report import focus
 from trainfare.report.explain import Explanation, explanation, require_job, stored
@@ -49,16 +50,16 @@ def account_name(book_: Book) -> str:
 
 
 def explain_kept(
-    engine: DuckDB, alias: str, job_id: str, attempts: Sequence[int], basis: str, currency: str, booked: Decimal
+    engine: DuckDB, account: Account, job_id: str, attempts: Sequence[int], basis: str, currency: str, booked: Decimal
 ) -> Explanation:
-    """What `explain` says of these attempts, from a kept account that is attached under this name; `booked` is what the book says."""
-    lineage.open_kept_job(engine, alias, job_id, attempts)
+    """What `explain` says of these attempts, from a kept account; `booked` is what the book says."""
+    lineage.open_kept_job(engine, account, job_id, attempts)
     return explanation(engine, job_id, basis, currency, booked)
 
 
-def payers_of_kept_line(engine: DuckDB, alias: str, delivery: int, line: int) -> LinePayers | None:
+def payers_of_kept_line(engine: DuckDB, account: Account, delivery: int, line: int) -> LinePayers | None:
     """Everyone who pays a part of a bill line, from a kept account; None if the month has no such line."""
-    lineage.open_kept_line(engine, alias, delivery, line)
+    lineage.open_kept_line(engine, account, delivery, line)
     return payers(engine, delivery, line)
 
 

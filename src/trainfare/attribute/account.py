@@ -55,8 +55,8 @@ def _share(engine: Engine) -> None:
     """
     numbers = [number for (number,) in engine.rows("SELECT number FROM categories ORDER BY number")]
     columns = [f"{basis}_{number}" for number in numbers for basis in BASES]
-    is_small = _is_small(engine)
-    units, added_up = ("in_small_units", "small_sum") if is_small else ("in_units", "sum")
+    small = is_small(engine)
+    units, added_up = ("in_small_units", "small_sum") if small else ("in_units", "sum")
     forming = {
         "units": ", ".join(f"{units}(c.{basis}) AS {basis}" for basis in BASES),
         "sums": ", ".join(
@@ -67,7 +67,7 @@ def _share(engine: Engine) -> None:
         "columns": ", ".join(columns),
     }
     engine.step(PACKAGE, "pots", "pots", forming)
-    divided = _divisions(engine, columns) if is_small else dict.fromkeys(columns, "whole_part")
+    divided = _divisions(engine, columns) if small else dict.fromkeys(columns, "whole_part")
     parts = ", ".join(f"{added_up}({part}(p.{name}, w.weight, p.whole)) AS {name}" for name, part in divided.items())
     engine.step(PACKAGE, "handed_on", "handed_on", {"parts": parts})
     settling = {
@@ -87,7 +87,7 @@ def _share(engine: Engine) -> None:
     engine.drop("settled")
 
 
-def _is_small(engine: Engine) -> bool:
+def is_small(engine: Engine) -> bool:
     """Whether all money fits 64 bits on its way, and the square of every weight: the narrower, the faster, and the digits are the same.
 
     A piece may have its channel's pots, be given as much, and give as much away.
@@ -102,7 +102,9 @@ def _is_small(engine: Engine) -> bool:
 def _divisions(engine: Engine, columns: list[str]) -> dict[str, str]:
     """How parts of small pots are computed, by column: at once where the product fits 64 bits, too."""
     weight = _largest_weight(engine)
-    largest = engine.row(f"SELECT {', '.join(f'max(abs({name}))' for name in columns)} FROM pots WHERE whole IS NOT NULL")
+    largest = engine.row(
+        f"SELECT {', '.join(f'max(abs({name}))' for name in columns)} FROM pots WHERE whole IS NOT NULL"
+    )
     return {
         name: "tiny_whole_part" if (pot or 0) * weight < SMALL_UNITS else "small_whole_part"
         for name, pot in zip(columns, largest, strict=True)

@@ -8,9 +8,9 @@ Every function whose spelling differs between engines is a macro here, named for
   to be wide.
 - `tiny_whole_part(units, weight, total)`: the same where units times weight is below 2^63.
 - `in_units(money)`: DECIMAL(38,12) as whole 10^-12 units. Casting a wide decimal to an integer is slow in
-  DuckDB, so it goes through DOUBLE: below 1,000 its two roundings are together off by less than a quarter of a unit, so the
-  nearest integer is the right one; above, a guess is taken where multiplying back proves it right.
-- `in_small_units(money)`: the same as a BIGINT, for money below 9,000,000.
+  DuckDB, so a guess through DOUBLE is taken where multiplying back proves it right.
+- `in_small_units(money)`: the same as a BIGINT, for money below 9,000,000. Below 1,000 the two roundings through DOUBLE are
+  together off by less than a quarter of a unit, so the nearest integer is the right one.
 - `as_money(units)`: the way back.
 - `small_sum(units)`: over all rows, the sum of BIGINT units that is known to be one, too.
 - `epoch_second(time)`: whole seconds since 1970.
@@ -43,7 +43,6 @@ __all__ = ("DuckDB", "parquet", "quoted", "step_text")
 
 _MACROS = """
 CREATE MACRO in_units(money) AS CASE
-  WHEN money > -1000 AND money < 1000 THEN CAST(CAST(CAST(money AS DOUBLE) * 1e12 AS BIGINT) AS HUGEINT)
   WHEN TRY_CAST(CAST(money AS DOUBLE) * 1e12 AS BIGINT) * 0.000000000001::DECIMAL(12,12) = money
   THEN CAST(TRY_CAST(CAST(money AS DOUBLE) * 1e12 AS BIGINT) AS HUGEINT)
   ELSE CAST(replace(CAST(money AS VARCHAR), '.', '') AS HUGEINT) END;
@@ -66,8 +65,7 @@ CREATE MACRO small_whole_part(units, weight, total) AS units // total * weight +
 CREATE MACRO tiny_whole_part(units, weight, total) AS units * weight // total;
 CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT);
 CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(CAST(
-  CASE WHEN money < 0 THEN -((-in_units(money) * 7200 + micros) // (2 * micros))
-  ELSE (in_units(money) * 7200 + micros) // (2 * micros) END AS DECIMAL(38,0)) * 0.000001 AS DECIMAL(38,6)) END;
+  sign(money) * ((in_units(abs(money)) * 7200 + micros) // (2 * micros)) AS DECIMAL(38,0)) * 0.000001 AS DECIMAL(38,6)) END;
 CREATE MACRO heaviness(weight, piece) AS CAST(weight AS HUGEINT) * 140737488355328 + (140737488355327 - piece);
 CREATE MACRO piece_of(heaviness) AS 140737488355327 - CAST(heaviness & 140737488355327 AS BIGINT);
 CREATE MACRO billing_month(starts, ends) AS

@@ -54,13 +54,13 @@ def explanation(engine: DuckDB, job_id: str, basis: str, currency: str, booked: 
         f"original_{basis} AS original, converted_from, rate, rate_day, rate_source, "
         f"line_{basis} AS line_amount, j.{basis} AS part, {estimated} AS estimated "
         f"FROM job_lines j JOIN delivered_files d ON d.delivery = j.delivery {where} "
-        "ORDER BY period_start, scope, rule, category, file, file_line, day"
+        "ORDER BY period_start, scope, rule, category, file, file_line, day, attempt"
     )
     pots = engine.records(
         f"SELECT attempt, rule, category, scope, period_start, period_end, day, weighed_by, weight, whole, count(*) AS lines, "
         f"sum(line_{basis}) AS pot, sum({basis}) AS part, sum({estimated}) AS estimated FROM job_lines j {where} GROUP BY ALL "
         f"UNION ALL SELECT attempt, rule, category, scope, NULL, NULL, day, weighed_by, weight, whole, NULL, pot_{basis}, {basis}, NULL "
-        f"FROM job_spend {where} ORDER BY period_start NULLS LAST, scope, rule, category, day"
+        f"FROM job_spend {where} ORDER BY period_start NULLS LAST, scope, rule, category, day, attempt"
     )
     rules = engine.records(
         f"SELECT rule, among, weighed_by, category, count(*) AS pots, sum(part) AS cost FROM ("

@@ -43,9 +43,9 @@ class Groups:
         slice_ = _numbered(opened, self.slice, self.by) or self.slice
         told = self.fragments | {
             "shares": slice_.shares,
-            "share_joins": slice_.origin.joined("s"),
+            "share_joins": slice_.origin.joined("s", self.by),
             "placements": slice_.placements,
-            "hold_joins": slice_.origin.joined("h"),
+            "hold_joins": slice_.origin.joined("h", self.by),
             "spans": "days" if any(key in keys.OF_TIME for key in self.by) else "whole",
         }
         return {
@@ -133,7 +133,7 @@ def every(opened: Opened) -> str:
 
 
 def paid(opened: Opened, slice_: Slice, asked: Sequence[str]) -> str:
-    """A FROM item with the money asked about in s and the labels of its job in a, and its machine in m if a key needs that."""
+    """A FROM item with the money asked about in s, and the labels of its job in a and its machine in m where a key needs them."""
     known = {*LABELS, *keys.OF_TIME, *keys.OF_CHARGE, "payer"}
     every = {*asked, *(key for key, _ in slice_.only)}
     if sites.are_known(opened) and not every & OF_BILL:
@@ -144,7 +144,7 @@ def paid(opened: Opened, slice_: Slice, asked: Sequence[str]) -> str:
         chosen = f"SELECT s.* FROM {_money(every)} s{joins} WHERE {' AND '.join(where)}{_days(slice_, 's.day')}"
         return f"({chosen}) s{joins}"
     own = _numbered(opened, slice_, asked) or slice_
-    return f"{own.shares} s{own.origin.joined('s')}"
+    return f"{own.shares} s{own.origin.joined('s', asked)}"
 
 
 def _numbered(opened: Opened, slice_: Slice, asked: Sequence[str]) -> Slice | None:

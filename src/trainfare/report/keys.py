@@ -55,6 +55,11 @@ def shown(key: str) -> str:
     return key.removeprefix("label:")
 
 
+def is_of_job(key: str) -> bool:
+    """Whether a key is a label of attempts, which these have in their own table."""
+    return key in LABELS or key == "state" or key.startswith("label:")
+
+
 def of_share(key: str) -> str:
     """SQL for a key over shares s, attempts a, machines m. A payer such as team:nlp has that label and no job."""
     if key in LABELS:

@@ -1,6 +1,6 @@
 """The part of the opened books that is asked about: which money, which days, whose."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
@@ -29,8 +29,11 @@ class Origin:
     labels: str
     machines: str
 
-    def joined(self, table: str) -> str:
-        return (self.labels + self.machines).format(table)
+    def joined(self, table: str, asked: Iterable[str]) -> str:
+        """SQL that joins the tables that these keys are in to one of money or time."""
+        joins = self.labels if any(keys.is_of_job(key) for key in asked) else ""
+        joins += self.machines if any(key in keys.OF_SITE for key in asked) else ""
+        return joins.format(table)
 
 
 NAMED = Origin(
@@ -84,7 +87,7 @@ class Slice:
         if self.days:
             where.append(f"s.day >= DATE '{self.days[0]}' AND s.day < DATE '{self.days[1]}'")
         where += [of_share(key, values) for key, values in self.only]
-        return f"(SELECT s.* FROM {self.origin.shares} s{self._joins('s', keys.OF_CHARGE)} WHERE {' AND '.join(where)})"
+        return f"(SELECT s.* FROM {self.origin.shares} s{self._joins('s')} WHERE {' AND '.join(where)})"
 
     @property
     def placements(self) -> str:
@@ -101,7 +104,7 @@ class Slice:
                 f"CASE WHEN h.billed_ends IS NOT NULL THEN least(h.billed_ends, {last}) END AS billed_ends)"
             )
         where = f" WHERE {' AND '.join(told)}" if told else ""
-        return f"(SELECT {columns} FROM {self.held} h{self._joins('h', keys.OF_CHARGE)}{where})"
+        return f"(SELECT {columns} FROM {self.held} h{self._joins('h')}{where})"
 
     def _money(self, table: str) -> str:
         told = f"{table}currency = {quoted(self.currency)}"
@@ -109,15 +112,8 @@ class Slice:
             told += f" AND {table}category NOT IN ({', '.join(quoted(name) for name in NOT_INFRASTRUCTURE)})"
         return told
 
-    def _joins(self, table: str, own: Sequence[str]) -> str:
-        """The tables that the keys asked for are in."""
-        asked = {key for key, _ in self.only} - {*own, "payer", "day"}
-        joins = ""
-        if any(key not in keys.OF_MACHINE for key in asked):
-            joins += self.origin.labels.format(table)
-        if any(key in keys.OF_MACHINE for key in asked):
-            joins += self.origin.machines.format(table)
-        return joins
+    def _joins(self, table: str) -> str:
+        return self.origin.joined(table, [key for key, _ in self.only])
 
 
 def of_share(key: str, values: Sequence[str]) -> str:

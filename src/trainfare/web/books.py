@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
+from trainfare.attribute.lineage import Account
 from trainfare.config import Config
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError
@@ -92,11 +93,11 @@ class Shelf:
             self._keep(lent)
 
     @contextmanager
-    def account(self, book: Book) -> Iterator[tuple[DuckDB, str]]:
-        """An engine to explain a book's jobs and lines in, and the name of the account there."""
-        alias = self._kept.account(book)
+    def account(self, book: Book) -> Iterator[tuple[DuckDB, Account]]:
+        """An engine to explain a book's jobs and lines in, and the account there."""
+        account = self._kept.account(book)
         with self._lending, closing(self._database.another()) as engine:
-            yield engine, alias
+            yield engine, account
 
     def prepare(self, first: Callable[[], None]) -> None:
         """Open the newest version of every month once, so that the first question need not wait for it. What is asked `first`,

@@ -9,6 +9,8 @@ from datetime import date
 from pathlib import Path
 
 from trainfare import reopened
+from trainfare.attribute import lineage
+from trainfare.attribute.lineage import Account
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.report import digest
 from trainfare.store import Book, Store
@@ -31,7 +33,7 @@ class Kept:
         self.folder = store.workspace / "cache"
         self._locks = {"digest": threading.Lock(), "account": threading.Lock()}
         self._digests: dict[str, Digest] = {}
-        self._accounts: dict[str, str] = {}
+        self._accounts: dict[str, Account] = {}
 
     def digest(self, book: Book) -> Digest:
         """The digest of a book, made if it is not there yet."""
@@ -44,12 +46,12 @@ class Kept:
                 )
             return self._digests[path.name]
 
-    def account(self, book: Book) -> str:
-        """The name under which the account of a book is attached; it is run again if it is not there yet."""
+    def account(self, book: Book) -> Account:
+        """The account of a book, run again if it is not there yet."""
         path = self.folder / f"account-{reopened.account_name(book)}.duckdb"
         with self._locks["account"]:
             if path.name not in self._accounts:
-                self._accounts[path.name] = self._attached("account", book, path)
+                self._accounts[path.name] = lineage.attached(self._database, self._attached("account", book, path))
             return self._accounts[path.name]
 
     def _attached(self, kind: str, book: Book, path: Path) -> str:

@@ -95,8 +95,8 @@ def explain(
     attempts = tuple(attempt for (attempt,) in seen)
 
     def find() -> bytes:
-        with shelf.account(book) as (engine, alias):
-            return pickle.dumps(reopened.explain_kept(engine, alias, job_id, attempts, basis, chosen, booked))
+        with shelf.account(book) as (engine, account):
+            return pickle.dumps(reopened.explain_kept(engine, account, job_id, attempts, basis, chosen, booked))
 
     key = ("explained", book.id, job_id, attempts, basis, chosen)
     found: Explanation = pickle.loads(shelf.answers.ask(key, find))
@@ -126,8 +126,8 @@ def line_payers(
     book = chosen_book(shelf, month, version)
 
     def find() -> Told:
-        with shelf.account(book) as (engine, alias):
-            found = reopened.payers_of_kept_line(engine, alias, delivery, line)
+        with shelf.account(book) as (engine, account):
+            found = reopened.payers_of_kept_line(engine, account, delivery, line)
         if found is None:
             do = "Lines are named by a job's explanation: /api/v1/jobs/JOB/explain"
             raise NotThereError("line", f"{book.month} has no line {line} of delivery {delivery}", do)

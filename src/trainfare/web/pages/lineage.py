@@ -139,8 +139,8 @@ def _to_line(desk: Desk, row: Mapping[str, Any]) -> str | None:
 def of_line(desk: Desk, delivery: int, line: int) -> Sheet:
     """A bill line with everyone who pays a part of it. Only for those who see everything: it names everybody."""
     require_all(desk.viewer)
-    with desk.shelf.account(desk.book) as (engine, alias):
-        found = reopened.payers_of_kept_line(engine, alias, delivery, line)
+    with desk.shelf.account(desk.book) as (engine, account):
+        found = reopened.payers_of_kept_line(engine, account, delivery, line)
     if found is None:
         do = "Open a job, and choose one of its bill lines."
         raise NotThereError("line", f"{desk.book.month} has no line {line} of delivery {delivery}", do)

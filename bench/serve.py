@@ -3,8 +3,8 @@
     python bench/serve.py [--machines 6400] [--clients 16] [--seconds 30] [--folder FOLDER]
 
 Prints, for each kind of address, the median and the 95th percentile of the time to the last byte, first with questions asked for
-the first time by one client, then by all clients while questions are still new, then as they go on; the processor time that the
-service took for an answer, which does not depend on what else the machine does; and the most memory it took.
+the first time by one client, then by all clients while questions are still new, then as they go on, and both of these together; the
+processor time that the service took for an answer, which does not depend on what else the machine does; and the most memory it took.
 """
 
 import argparse
@@ -208,14 +208,18 @@ def main() -> None:
             times, worked = cold(port, mix, server.pid)
             show("questions for the first time, one client", times)
             show("the same, processor time", worked)
+            together: Times = defaultdict(list)
             for what in ("while questions are still new", "going on"):
                 before = processor_seconds(server.pid)
                 times = load(port, mix, asked.clients, asked.seconds)
                 show(f"{asked.clients} clients, {asked.seconds} s, {what}", times)
+                for name, answered in times.items():
+                    together[name] += answered
                 count, spent = sum(map(len, times.values())), processor_seconds(server.pid) - before
                 print(
                     f"{count / asked.seconds:.0f} answers a second, {spent / count * 1000:.1f} ms of processor time each"
                 )
+            show(f"{asked.clients} clients, all of these {2 * asked.seconds} s", together)
             print(f"\nmost memory of the service: {most_memory(server.pid)}")
         finally:
             server.terminate()

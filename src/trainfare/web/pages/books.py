@@ -48,9 +48,9 @@ def versions(desk: Desk) -> Panel:
         Column("month", "Month", "key", lambda row: desk.link("/books", from_=row["month"], to=row["month"])),
         Column("version", "Version", "count"),
         Column("state", "Is"),
-        Column("built", "Built", "time"),
-        Column("through", "Billed through", "time"),
-        Column("lines", "Shares", "count"),
+        Column("built", "Built", "time", minor=True),
+        Column("through", "Billed through", "time", minor=True),
+        Column("lines", "Shares", "count", minor=True),
         Column("total", f"Total {desk.currency}", "money", estimated="estimated"),
     ]
     note = "To close a month: trainfare close YYYY-MM. It cannot be undone; what comes later is booked in the next open month."
@@ -119,8 +119,8 @@ def tie_out(desk: Desk) -> Panel:
     ]
     columns = [
         Column("source", "Source"),
-        Column("currency", "Currency"),
-        Column("lines", "Lines", "count"),
+        Column("currency", "Currency", minor=True),
+        Column("lines", "Lines", "count", minor=True),
         Column("bill", "On the bill", "money"),
         Column("shared", "Shared", "money", estimated="estimated"),
         Column("difference", "Difference", "money"),
@@ -165,8 +165,8 @@ def conversions(desk: Desk) -> Panel:
 def differences(desk: Desk) -> Panel:
     columns = [
         Column("payer", "Payer", "key"),
-        Column("rule", "Rule"),
-        Column("reason", "Why", "wide"),
+        Column("rule", "Rule", minor=True),
+        Column("reason", "Why", "wide", minor=True),
         Column("before", "Before", "money", estimated="before_estimated"),
         Column("after", "After", "money", estimated="after_estimated"),
         Column("change", f"Change {desk.currency}", "change"),

@@ -47,10 +47,10 @@ def states(desk: Desk) -> Panel:
     columns = [
         Column("state", "Ended as", "state", lambda row: desk.link("/jobs", state=row["state"])),
         Column("attempts", "Attempts", "count"),
-        Column("jobs", "Jobs", "count"),
+        Column("jobs", "Jobs", "count", minor=True),
         Column("runtime_median", "Median runtime", "seconds"),
-        Column("runtime_p95", "p95 runtime", "seconds"),
-        Column("gpu_seconds", "GPU h", "hours"),
+        Column("runtime_p95", "p95 runtime", "seconds", minor=True),
+        Column("gpu_seconds", "GPU h", "hours", minor=True),
         Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
     ]
     rows = desk.ask(running.states, desk.question)
@@ -70,9 +70,9 @@ def retries(desk: Desk) -> Panel:
         Column("team", "Team", "key", lambda row: desk.link("/jobs", team=row["team"])),
         Column("jobs_retried", "Retried jobs", "count"),
         Column("preemptions", "Preempted", "count"),
-        Column("failures", "Failed", "count"),
+        Column("failures", "Failed", "count", minor=True),
         Column("cost_of_retries", f"Overhead {desk.currency}", "money", estimated="estimated"),
-        Column("part", "Of its cost", "percent"),
+        Column("part", "Of its cost", "percent", minor=True),
     ]
     about = "Overhead is the cost of all attempts of a job but its last."
     return Panel("retries", "Retries and preemptions by team", columns, rows, 5, about)
@@ -116,8 +116,8 @@ def occupancy(desk: Desk) -> Panel:
     ]
     columns = [
         Column("machine", "Machine", "key"),
-        Column("pool", "Pool"),
-        Column("gpus", "GPUs", "count"),
+        Column("pool", "Pool", minor=True),
+        Column("gpus", "GPUs", "count", minor=True),
         Column("held", "Held, of these days", "percent"),
         Column("idle", f"Idle {desk.currency}", "money", estimated="idle_estimated"),
         Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),

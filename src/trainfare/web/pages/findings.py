@@ -28,7 +28,7 @@ def depends(desk: Desk) -> object:
 def failures(desk: Desk) -> Panel:
     """The ways in which accounts of training go wrong, as far as the last of the books shows them."""
     columns = [
-        Column("code", "Code", "id"),
+        Column("code", "Code", "id", minor=True),
         Column("what", "What goes wrong", "wide"),
         Column("standing", "Is"),
         Column("at_stake", "At stake", "money"),
@@ -75,7 +75,7 @@ def _standing(one: Finding) -> str:
 def findings(desk: Desk) -> Panel:
     rows = [row | {"evidence": _first(row["evidence"])} for row in desk.ask(_found)]
     columns = [
-        Column("code", "Code", "id"),
+        Column("code", "Code", "id", minor=True),
         Column("what", "What is wrong", "wide"),
         Column("rows", "Rows", "count", minor=True),
         Column("at_stake", "At stake", "money"),

@@ -138,8 +138,8 @@ def attempts(desk: Desk, job: str) -> Panel:
         Column("state", "Ended as", "state"),
         *([Column("queued_seconds", "Queued", "seconds")] if chart["queued"] else []),
         Column("started", "Started", "time"),
-        Column("ended", "Ended", "time"),
-        Column("machines", "Machines", "count"),
+        Column("ended", "Ended", "time", minor=True),
+        Column("machines", "Machines", "count", minor=True),
         Column("gpu_seconds", "GPU h", "hours"),
         Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),
         Column("rate", "Per GPU h", "rate"),
@@ -239,9 +239,9 @@ def days(desk: Desk, job: str) -> Panel:
 def machines(desk: Desk, job: str) -> Panel:
     columns = [
         Column("machine", "Machine", "key", lambda row: desk.link("/debug", machine=row["machine"])),
-        Column("gpu_model", "GPU"),
-        Column("pool", "Pool"),
-        Column("region", "Region"),
+        Column("gpu_model", "GPU", minor=True),
+        Column("pool", "Pool", minor=True),
+        Column("region", "Region", minor=True),
         Column("gpu_seconds", "GPU h", "hours"),
         Column("busy", "GPUs busy", "percent"),
         Column("cost", f"Cost {desk.currency}", "money", estimated="estimated"),

@@ -124,16 +124,16 @@ def groups(desk: Desk) -> Panel:
     columns = [
         Column("group", by.replace("_", " ").capitalize(), "key", lambda row: desk.link("/jobs", **{by: row["group"]})),
         Column("jobs", "Jobs", "count"),
-        Column("wall_seconds", "Wall h", "hours"),
-        Column("gpu_seconds", "GPU h", "hours"),
+        Column("wall_seconds", "Wall h", "hours", minor=True),
+        Column("gpu_seconds", "GPU h", "hours", minor=True),
         Column(
             *("cost", f"Cost {desk.currency}", "money", lambda row: desk.link("/dollar", **{by: row["group"] or NONE})),
             estimated="estimated",
         ),
-        Column("part", "Of all jobs", "percent"),
+        Column("part", "Of all jobs", "percent", minor=True),
         Column("rate", "Per hour", "rate"),
-        Column("rate_median", "Median", "rate"),
-        Column("rate_p95", "p95", "rate"),
+        Column("rate_median", "Median", "rate", minor=True),
+        Column("rate_p95", "p95", "rate", minor=True),
     ]
     return Panel("groups", f"Jobs by {by.replace('_', ' ')}", columns, rows, foot={"group": "All jobs", "cost": total})
 

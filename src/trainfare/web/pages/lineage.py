@@ -87,11 +87,11 @@ def _pots(desk: Desk, pots: list[dict[str, Any]]) -> Panel:
     rows = [pot | {"when": _when(pot), "sum": _sum(pot["pot"], pot)} for pot in dearest[:SHOWN]]
     columns = [
         Column("when", "When", "id"),
-        Column("attempt", "Attempt", "count"),
-        Column("rule", "Rule", "id"),
+        Column("attempt", "Attempt", "count", minor=True),
+        Column("rule", "Rule", "id", minor=True),
         Column("scope", "Shared within", "id"),
         Column("category", "Category"),
-        Column("weighed_by", "By"),
+        Column("weighed_by", "By", minor=True),
         Column("sum", "Pot × weight / whole weight", "sum"),
         Column("part", f"Part {desk.currency}", "money", estimated="estimated"),
     ]
@@ -109,8 +109,8 @@ def _lines(desk: Desk, lines: list[dict[str, Any]]) -> Panel:
     columns = [
         Column("place", "File and line", "id", lambda row: _to_line(desk, row)),
         Column("when", "For", "id"),
-        Column("rule", "Rule", "id"),
-        Column("description", "Description", "wide"),
+        Column("rule", "Rule", "id", minor=True),
+        Column("description", "Description", "wide", minor=True),
         Column("line_amount", "Line", "money"),
         Column("part", f"Part {desk.currency}", "money", estimated="estimated"),
     ]
@@ -179,11 +179,11 @@ def _payers(desk: Desk, found: LinePayers, basis: str, currency: str, place: str
     )
     columns = [
         Column("payer", "Payer", "key", lambda row: _to_job(desk, row)),
-        Column("reason", "Why"),
-        Column("rule", "Rule", "id"),
-        Column("machine", "Machine", "id"),
-        Column("day", "Day", "day"),
-        Column("sum", "Line × weight / whole weight", "sum"),
+        Column("reason", "Why", minor=True),
+        Column("rule", "Rule", "id", minor=True),
+        Column("machine", "Machine", "id", minor=True),
+        Column("day", "Day", "day", minor=True),
+        Column("sum", "Line × weight / whole weight", "sum", minor=True),
         Column("cost", f"Part {currency}", "money", estimated="estimated"),
     ]
     foot = {"payer": "all", "cost": found.parts[basis], "estimated": found.parts[basis] if is_estimated else None}

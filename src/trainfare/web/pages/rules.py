@@ -21,8 +21,8 @@ def rules(desk: Desk) -> Panel:
     columns = [
         Column("number", "#", "count"),
         Column("rule", "Rule", "id", lambda row: desk.link("/dollar", rule=row["rule"])),
-        Column("goes_to", "Shares", "id"),
-        Column("lines", "Lines", "count"),
+        Column("goes_to", "Shares", "id", minor=True),
+        Column("lines", "Lines", "count", minor=True),
         Column("taken", f"Took {desk.currency}", "money", estimated="estimated"),
         *(Column(kind, NAMES[kind], "money", estimated=f"{kind}_estimated") for kind in KINDS),
     ]

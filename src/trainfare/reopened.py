@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainfare import pipeline
 from trainfare.attribute import lineage
-from trainfare.attribute.lineage import Account
+from trainfare.attribute.lineage import Account, attached
 from trainfare.engine.duckdb import DuckDB
 from trainfare.report import focus
 from trainfare.report.explain import Explanation, explanation, require_job, stored
@@ -16,6 +16,17 @@ from trainfare.report.line import LinePayers, payers
 from trainfare.report.opened import open_books
 from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, Store
+
+__all__ = (
+    "Account",
+    "account_name",
+    "attached",
+    "explain",
+    "explain_kept",
+    "focus_rows",
+    "keep_account",
+    "payers_of_kept_line",
+)
 
 
 def explain(

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
-from trainfare.attribute.lineage import Account
 from trainfare.config import Config
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
+from trainfare.reopened import Account
 from trainfare.report import digest
 from trainfare.report.opened import Opened, open_books, tables_of
 from trainfare.report.sight import EVERY, restrict

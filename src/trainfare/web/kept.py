@@ -9,9 +9,8 @@ from datetime import date
 from pathlib import Path
 
 from trainfare import reopened
-from trainfare.attribute import lineage
-from trainfare.attribute.lineage import Account
 from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.reopened import Account
 from trainfare.report import digest
 from trainfare.store import Book, Store
 from trainfare.web import making
@@ -51,7 +50,7 @@ class Kept:
         path = self.folder / f"account-{reopened.account_name(book)}.duckdb"
         with self._locks["account"]:
             if path.name not in self._accounts:
-                self._accounts[path.name] = lineage.attached(self._database, self._attached("account", book, path))
+                self._accounts[path.name] = reopened.attached(self._database, self._attached("account", book, path))
             return self._accounts[path.name]
 
     def _attached(self, kind: str, book: Book, path: Path) -> str:

@@ -1,5 +1,6 @@
 """Machines and who holds them, told as stories: see story.py for how to read and add one."""
 
+from .books import HOUR, Bookkeeper, Case, hours_of, placement
 from .story import story
 
 
@@ -294,6 +295,12 @@ def test_rows_of_one_attempt_that_overlap_are_added_up():
     __idle__  2.00
     ! OVERLAPPING_ROWS
     """
+
+
+def test_rows_that_overlap_are_found_on_machines_that_are_not_on_the_bill(keeper: Bookkeeper):
+    rows = [placement("a", "ghost", span, gpus=1) for span in ((0, 2 * HOUR), (HOUR, 3 * HOUR))]
+    told = keeper.book(Case([hours_of("m1", (0, HOUR), "1")], rows))
+    assert "OVERLAPPING_ROWS" in told.findings
 
 
 @story

@@ -250,6 +250,12 @@ def _share(part: Decimal, whole: Decimal) -> str:
     return f"{part / whole:.1%}" if whole else NONE
 
 
+SPARED = ("p95", "median", "of all", "jobs")
+"""Columns that a table does without, in this order, where it would else cut names or amounts."""
+NAME_WIDTH = 16
+"""What a name has at least; longer ones are folded."""
+
+
 def _left_out(width: int, keys: int, per: str) -> set[str]:
     """The columns a narrow terminal does without, so that the keys and the money are not cut."""
     left_out = set()
@@ -263,10 +269,15 @@ def _left_out(width: int, keys: int, per: str) -> set[str]:
 
 
 def as_table(report: Report, width: int) -> Table:
-    """The report for a terminal of this width; narrow ones do without the spread of job rates."""
+    """The report for a terminal of this width; narrow ones do without the spread of job rates, and so do large amounts."""
     header, body, closing = lines(report)
     texts = len(header) - FIGURES
     left_out = _left_out(width, texts, report.question.per)
+    widths = [max(len(row[index]) for row in (header, *body, *closing)) for index in range(len(header))]
+    widths = [min(wide, NAME_WIDTH) if index < texts else wide for index, wide in enumerate(widths)]
+    for name in SPARED:
+        if sum(wide + 2 for wide, title in zip(widths, header, strict=True) if title not in left_out) > width:
+            left_out |= {name}
     table = Table(header_style="bold", box=None, padding=(0, 1), pad_edge=False)
     kept = [index for index in range(len(header)) if header[index] not in left_out]
     for index in kept:
@@ -275,6 +286,7 @@ def as_table(report: Report, width: int) -> Table:
             header[index],
             justify="right" if numeric else "left",
             no_wrap=numeric,
+            min_width=None if numeric else widths[index],
             overflow="fold" if not numeric else "ellipsis",
         )
     for row in body:

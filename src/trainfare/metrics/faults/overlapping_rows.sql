@@ -5,6 +5,6 @@ FROM (
   SELECT h.*, max(h.ends) OVER (PARTITION BY h.attempt_key, h.machine_id ORDER BY h.starts, h.ends, h.gpu_micros ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
   FROM placements h
   JOIN (SELECT attempt_key, machine FROM placements GROUP BY attempt_key, machine HAVING count(*) > 1) again
-    ON again.attempt_key = h.attempt_key AND again.machine = h.machine
+    ON again.attempt_key = h.attempt_key AND again.machine IS NOT DISTINCT FROM h.machine
 ) p JOIN attempts a ON a.attempt_key = p.attempt_key
 WHERE p.before > p.starts

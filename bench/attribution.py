@@ -10,6 +10,7 @@ seconds, processor seconds, peak memory, and both times over those of the bare s
     build        `trainfare build`: all four costs, all rules, exact, with findings, published
     measured     the same with measurements of every placement: use by day, lost work, egress by pair of regions
     polars       the same question by hand in Polars: floats, one hard-wired rule, no checks, no lineage, nothing written
+    polars-mem   the same with Polars' other engine, which works in memory instead of streaming
     pandas       the same in pandas
     growth       `trainfare build` of a tenth of the machines, for the time per line
 """
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Literal
 
 from invented import Invented, invent, invent_measurements
 
@@ -40,7 +42,7 @@ def bare(bill: Path, costs: str, keys: str) -> None:
 COSTS = ("EffectiveCost", "BilledCost", "ListCost", "ContractedCost")
 
 
-def polars_by_hand(bill: Path, jobs: Path) -> float:
+def polars_by_hand(bill: Path, jobs: Path, engine: Literal["streaming", "in-memory"]) -> float:
     """All four costs per job, machine, day and category: each machine hour split by GPU seconds held, the rest to idle."""
     import polars as pl
 
@@ -83,7 +85,7 @@ def polars_by_hand(bill: Path, jobs: Path) -> float:
         .group_by("job_id", "machine", (pl.col("hour") // 24).alias("day"), "category")
         .agg(pl.col(cost).sum() for cost in COSTS)
     )
-    return float(shares.collect(engine="streaming").select(pl.col("EffectiveCost").sum()).item())
+    return float(shares.collect(engine=engine).select(pl.col("EffectiveCost").sum()).item())
 
 
 def pandas_by_hand(bill: Path, jobs: Path) -> float:
@@ -154,7 +156,7 @@ def measured(way: str, folder: Path) -> tuple[float, float, float]:
 def run_way(way: str, folder: Path) -> None:
     """What the process of one way does: work, then print its three figures."""
     made = Invented(folder / "bill.parquet", folder / "jobs.parquet", folder / "machines.parquet", 0, 0)
-    used = {"bare": "duckdb", "bare4": "duckdb", "polars": "polars", "pandas": "pandas"}
+    used = {"bare": "duckdb", "bare4": "duckdb", "polars": "polars", "polars-mem": "polars", "pandas": "pandas"}
     importlib.import_module(used.get(way, "trainfare.pipeline"))
     started, before = time.monotonic(), os.times()
     if way == "bare":
@@ -163,7 +165,9 @@ def run_way(way: str, folder: Path) -> None:
         costs = "sum(EffectiveCost) AS cost, sum(BilledCost) AS b, sum(ListCost) AS l, sum(ContractedCost) AS c"
         bare(made.bill, costs, "ResourceId, ChargePeriodStart, ServiceCategory")
     elif way == "polars":
-        polars_by_hand(made.bill, made.jobs)
+        polars_by_hand(made.bill, made.jobs, "streaming")
+    elif way == "polars-mem":
+        polars_by_hand(made.bill, made.jobs, "in-memory")
     elif way == "pandas":
         pandas_by_hand(made.bill, made.jobs)
     else:
@@ -193,7 +197,7 @@ def main() -> None:
         print(f"{made.lines:,} charges, {made.placements:,} placements, {os.cpu_count()} cores", flush=True)
         measured("bare", large)
         base = measured("bare", large)
-        ways = ["bare4", "build", "measured", "polars", *([] if asked.skip_pandas else ["pandas"])]
+        ways = ["bare4", "build", "measured", "polars", "polars-mem", *([] if asked.skip_pandas else ["pandas"])]
         print(f"{'':14}{'wall s':>8}{'cpu s':>8}{'peak GB':>9}{'wall / bare':>13}{'cpu / bare':>12}")
         for name in ["bare", *ways]:
             wall, processor, peak = base if name == "bare" else measured(name, large)

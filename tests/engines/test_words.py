@@ -158,13 +158,17 @@ def test_dividing_is_exact_for_any_digits(twin: Twin, parts: list[tuple[int, int
     listed = ", ".join(f"({at}, '{units}', {weight}, {total})" for at, units, weight, total in rows)
     asked = (
         "SELECT n, whole_part(CAST(units AS HUGEINT), CAST(weight AS BIGINT), CAST(total AS BIGINT)) AS part, "
-        "piece_of(heaviness(CAST(weight AS BIGINT), n)) AS piece "
+        "number_of(heaviness(CAST(weight AS BIGINT), n)) AS number, weight_of(heaviness(CAST(weight AS BIGINT), n)) AS heavy, "
+        "small_number_of(small_heaviness(CAST(weight AS BIGINT) % 3000000000, n)) AS small_number, "
+        "small_weight_of(small_heaviness(CAST(weight AS BIGINT) % 3000000000, n)) AS small_weight "
         f"FROM (VALUES {listed}) AS given(n, units, weight, total)"
     )
     meant = {at: (abs(units) * weight // total) * (1 if units >= 0 else -1) for at, units, weight, total in rows}
     answers = twin.rows(asked)
-    assert {at: int(part) for at, part, _ in answers} == meant
-    assert all(at == piece for at, _, piece in answers)
+    assert {at: int(part) for at, part, *_ in answers} == meant
+    weights = {at: weight for at, _, weight, _ in rows}
+    for at, _, *taken_out in answers:
+        assert taken_out == [at, weights[at], at, weights[at] % 3000000000]
 
 
 @examples(3)

@@ -2,7 +2,7 @@
 
 from trainfare import keyed, scope
 from trainfare.attribute import rules
-from trainfare.attribute.weighing import IDLE, PACKAGE, Weighing, weigh_all
+from trainfare.attribute.weighing import IDLE, PACKAGE, SMALL_WEIGHT, Weighing, weigh_all
 from trainfare.config import Config, Rule
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import no_rows_of, parquet, quoted, step_text
@@ -16,8 +16,6 @@ NOBODY, UNALLOCATED, OUTSIDE, SPEND, FIXED = range(IDLE - 1, IDLE - 6, -1)
 SMALL_POT = 9_000_000
 """Money below this has fewer than 2^63 units: SMALL_UNITS."""
 SMALL_UNITS = SMALL_POT * 10**12
-SMALL_WEIGHT = 3_000_000_000
-"""The square of a weight below this is below 2^63."""
 
 CODES = {
     "idle": str(IDLE),

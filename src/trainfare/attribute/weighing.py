@@ -14,6 +14,9 @@ IDLE = 2147483647
 SECOND = 720_720_000
 """Parts that a second of an unevenly held machine has: every number up to 16 divides it, and so does 1000."""
 
+SMALL_WEIGHT = 3_000_000_000
+"""The square of a weight below this is below 2^63, and so is the weight beside the number of a payer."""
+
 _GPU = "CASE WHEN coalesce(gpu_micros, 0) > 0 OR most_gpus > 0 THEN 'gpu' "
 _CPU = "WHEN coalesce(cpu_millis, 0) > 0 OR most_cpus > 0 THEN 'cpu' "
 MEASURES = {
@@ -128,13 +131,26 @@ def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Mo
         _share_by_the_month_where_nothing_was_held(engine, weighing, month)
     # What a job held in the month may lie on other days than the charge that names it.
     long = "true" if weighing.among == "job" else "d.long"
-    engine.step(PACKAGE, "slot_days", "slot_days", given | _idle(engine, weighing) | {"long": long})
+    engine.step(PACKAGE, "slot_days", "slot_days", given | _idle(engine, weighing) | _days(engine) | {"long": long})
     engine.step(PACKAGE, "slots", "new_slots", given)
     engine.add("slots", "SELECT * FROM new_slots")
     engine.add("weights", "SELECT target, period, piece, weight FROM held")
     idle_piece = f"CAST({IDLE} AS BIGINT) * 65536 + day"
     engine.add("weights", f"SELECT target, period, {idle_piece}, idle FROM slot_days WHERE idle > 0")
     engine.drop("holds", "timeline", "cells", "cut_cells", "period_cells", "held", "slot_days", "new_slots")
+
+
+def _days(engine: Engine) -> dict[str, str]:
+    """How `slot_days` comes from what was held: in 64 bits if that fits, and with days on which nobody held anything where pots have
+    several.
+    """
+    (heaviest,) = engine.row("SELECT coalesce(max(weight), 0) FROM held")
+    (long,) = engine.row("SELECT count(*) FROM days WHERE long")
+    empty = f"""UNION ALL
+  SELECT c.target, d.period, d.day, 0, 0, 0, {IDLE}
+  FROM (SELECT DISTINCT target FROM capacities) c JOIN days d ON d.long
+  WHERE NOT EXISTS (SELECT 1 FROM held_days h WHERE h.target = c.target AND h.period = d.period AND h.day = d.day)"""
+    return {"small": "small_" if heaviest < SMALL_WEIGHT else "", "empty_days": empty if long else ""}
 
 
 def _idle(engine: Engine, weighing: Weighing) -> dict[str, str]:

@@ -16,8 +16,10 @@ Every function whose spelling differs between engines is a macro here, named for
 - `epoch_second(time)`: whole seconds since 1970.
 - `per_hour(money, micros)`: money per hour, to 10^-6, rounded half away from zero; micros are millionths of a second
   (of wall time, or of GPU time). No time, no rate.
-- `heaviness(weight, piece)`: one number that is larger for more weight and, of equal weights, for a smaller number of
-  the piece (below 2^47); `piece_of` takes the piece out again.
+- `heaviness(weight, number)`: one number that is larger for more weight and, of equal weights, for a smaller number of
+  who has it (below 2^47); `weight_of` and `number_of` take both out again.
+- `small_heaviness(weight, number)`, `small_weight_of` and `small_number_of`: the same as a BIGINT, for a weight below
+  3,000,000,000 and a number below 2^31.
 - `billing_month(start, end)`: the month that has the middle of a span, so that a zone's shift does not move it.
 - `period_key(start, end)`: a span's start and length in one number; `period_day` takes the day it starts on out again, and
   `day_key(start)` is that of an empty span at the beginning of the day.
@@ -66,8 +68,12 @@ CREATE MACRO tiny_whole_part(units, weight, total) AS units * weight // total;
 CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT);
 CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(CAST(
   sign(money) * ((in_units(abs(money)) * 7200 + micros) // (2 * micros)) AS DECIMAL(38,0)) * 0.000001 AS DECIMAL(38,6)) END;
-CREATE MACRO heaviness(weight, piece) AS CAST(weight AS HUGEINT) * 140737488355328 + (140737488355327 - piece);
-CREATE MACRO piece_of(heaviness) AS 140737488355327 - CAST(heaviness & 140737488355327 AS BIGINT);
+CREATE MACRO heaviness(weight, number) AS CAST(weight AS HUGEINT) * 140737488355328 + (140737488355327 - number);
+CREATE MACRO weight_of(heaviness) AS CAST(heaviness >> 47 AS BIGINT);
+CREATE MACRO number_of(heaviness) AS 140737488355327 - CAST(heaviness & 140737488355327 AS BIGINT);
+CREATE MACRO small_heaviness(weight, number) AS weight * 2147483648 + (2147483647 - number);
+CREATE MACRO small_weight_of(heaviness) AS heaviness >> 31;
+CREATE MACRO small_number_of(heaviness) AS 2147483647 - (heaviness & 2147483647);
 CREATE MACRO billing_month(starts, ends) AS
   CAST(date_trunc('month', make_timestamp((epoch_us(starts) + epoch_us(ends)) // 2)) AS DATE);
 CREATE MACRO period_key(starts, ends) AS

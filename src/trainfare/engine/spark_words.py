@@ -69,10 +69,14 @@ NAMED: dict[str, tuple[tuple[str, ...], str]] = {
     "epoch_second": (("moment",), "unix_seconds(CAST(moment AS TIMESTAMP_LTZ))"),
     "epoch_us": (("moment",), "unix_micros(CAST(moment AS TIMESTAMP_LTZ))"),
     "heaviness": (
-        ("weight", "piece"),
-        f"CAST(CAST(weight AS {WIDE}) * 140737488355328 + (140737488355327 - piece) AS {WIDE})",
+        ("weight", "number"),
+        f"CAST(CAST(weight AS {WIDE}) * 140737488355328 + (140737488355327 - number) AS {WIDE})",
     ),
-    "piece_of": (("heaviness",), "CAST(140737488355327 - heaviness % 140737488355328 AS BIGINT)"),
+    "weight_of": (("heaviness",), "CAST(heaviness DIV 140737488355328 AS BIGINT)"),
+    "number_of": (("heaviness",), "CAST(140737488355327 - heaviness % 140737488355328 AS BIGINT)"),
+    "small_heaviness": (("weight", "number"), "CAST(weight AS BIGINT) * 2147483648 + (2147483647 - number)"),
+    "small_weight_of": (("heaviness",), "heaviness DIV 2147483648"),
+    "small_number_of": (("heaviness",), "2147483647 - heaviness % 2147483648"),
     "billing_month": (
         ("starts", "ends"),
         "CAST(date_trunc('MONTH', timestamp_micros((unix_micros(CAST(starts AS TIMESTAMP_LTZ)) + "

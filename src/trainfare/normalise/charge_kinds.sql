@@ -3,7 +3,6 @@
 -- is decided about a charge is decided here, once per kind. What does not come from a
 -- bill says its category itself. The sums are the control totals of the audit; most is the most that any of them can come to on the way.
 SELECT *,
-  hash({{dimensions}}, {{salt}}) AS kind,
   billing_month(billing_start, billing_end) AS month,
   CASE
     WHEN origin <> 'bill' THEN service_category

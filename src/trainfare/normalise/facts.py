@@ -64,31 +64,21 @@ STEPS = (
 
 @dataclass(frozen=True)
 class Kinds:
-    """The charges, each delivery a SELECT, what tells kinds of charges apart, and the salt with which their hash does."""
+    """The charges, each delivery a SELECT, and what may tell kinds of charges apart."""
 
     selects: tuple[str, ...]
     dimensions: tuple[str, ...]
-    salt: int
-
-    def hashed(self) -> str:
-        return f"SELECT hash({', '.join(self.dimensions)}, {self.salt}) AS kind, * FROM charges"
 
 
 def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> Kinds:
     """Make `charges` (a view on the deliveries) and `charge_kinds`; returns what tells the kinds apart."""
-    told = tuple(selects)
-    engine.taken("charges", *_some(CHARGES, told))
-    dimensions = (*DIMENSIONS, *sorted(set(wanted) - set(DIMENSIONS)))
+    kinds = Kinds(tuple(selects), (*DIMENSIONS, *sorted(set(wanted) - set(DIMENSIONS))))
+    engine.taken("charges", *_some(CHARGES, kinds.selects))
     _instance_types(engine)
-    for salt in range(8):
-        kinds = Kinds(told, dimensions, salt)
-        given = {"dimensions": ", ".join(dimensions), "salt": str(salt), "charges": "charges"}
-        engine.step(PACKAGE, "charge_kinds", "charge_kinds", given)
-        if _are_apart(engine):
-            keyed(engine, kinds)
-            _type_by_description(engine)
-            return kinds
-    raise _not_apart()
+    engine.step(PACKAGE, "charge_kinds", "unkeyed_kinds", _grouping(kinds, "charges"))
+    keyed(engine, kinds)
+    _type_by_description(engine, kinds)
+    return kinds
 
 
 def add_charges(engine: Engine, kinds: Kinds, added: str) -> Kinds:
@@ -97,30 +87,47 @@ def add_charges(engine: Engine, kinds: Kinds, added: str) -> Kinds:
     Returns the kinds with it; given the same kinds again, what was added before is no longer in the charges.
     """
     engine.taken("added_charges", added)
-    given = {"dimensions": ", ".join(kinds.dimensions), "salt": str(kinds.salt), "charges": "added_charges"}
-    engine.step(PACKAGE, "charge_kinds", "added_kinds", given)
-    engine.add("charge_kinds", "SELECT * FROM added_kinds")
+    engine.step(PACKAGE, "charge_kinds", "added_kinds", _grouping(kinds, "added_charges"))
+    engine.add("unkeyed_kinds", "SELECT * FROM added_kinds")
     engine.drop("added_kinds", "added_charges")
-    if not _are_apart(engine):
-        raise _not_apart()
     together = replace(kinds, selects=(*kinds.selects, added))
     engine.taken("charges", *_some(CHARGES, together.selects))
     keyed(engine, together)
     return together
 
 
-def keyed(engine: Engine, kinds: Kinds, month: Month | None = None) -> None:
-    """Make `keyed_charges`, a view on the lines with their kinds: of all deliveries, or of a month only those that have charges of it.
+def _grouping(kinds: Kinds, charges: str) -> dict[str, str]:
+    return {"dimensions": ", ".join(kinds.dimensions), "charges": charges}
 
-    Each delivery says its number as a constant, so that the files of others are not opened.
+
+def keyed(engine: Engine, kinds: Kinds, month: Month | None = None) -> None:
+    """Make `charge_kinds`, the kinds with their keys, and `keyed_charges`, a view on the lines with those of their kinds: of all
+    deliveries, or of a month only those that have charges of it.
+
+    A key is a hash of what differs between any kinds at all, which is a few of the many things that may; of a single kind, of all of
+    it, so that it is no constant. Each delivery says its number as one, so that the files of others are not opened.
     """
-    view = kinds.hashed()
+    differ = engine.row(f"SELECT {', '.join(_differs(name) for name in kinds.dimensions)} FROM unkeyed_kinds")
+    telling = [name for name, tells in zip(kinds.dimensions, differ, strict=True) if tells]
+    for salt in range(8):
+        key = f"hash({', '.join([*(telling or kinds.dimensions), str(salt)])}) AS kind"
+        engine.table("charge_kinds", f"SELECT {key}, * FROM unkeyed_kinds")
+        if _are_apart(engine):
+            break
+    else:
+        raise _not_apart()
+    view = f"SELECT {key}, * FROM charges"
     if month:
         first, last = engine.row(
             f"SELECT min(first_delivery), max(last_delivery) FROM charge_kinds WHERE month = DATE '{month}-01'"
         )
         view += f" WHERE delivery BETWEEN {first or 0} AND {last or 0}"
     engine.view("keyed_charges", view)
+
+
+def _differs(dimension: str) -> str:
+    """SQL for whether kinds differ in it."""
+    return f"min({dimension}) <> max({dimension}) OR count({dimension}) BETWEEN 1 AND count(*) - 1"
 
 
 def _are_apart(engine: Engine) -> bool:
@@ -155,16 +162,17 @@ def _some(table: Table, selects: Iterable[str]) -> list[str]:
     return [*selects] or [empty]
 
 
-def _type_by_description(engine: Engine) -> None:
+def _type_by_description(engine: Engine, kinds: Kinds) -> None:
     """Fill in instance types that only the text of a charge names."""
     unknown = "instance_type IS NULL AND category = 'compute' AND resource_id IS NOT NULL"
     if engine.row(f"SELECT count(*) FROM charge_kinds WHERE {unknown}")[0]:
         engine.step(PACKAGE, "described_types", "described_types")
         engine.table(
-            "charge_kinds",
-            "SELECT k.* EXCLUDE (instance_type), coalesce(k.instance_type, d.instance_type) AS instance_type "
+            "unkeyed_kinds",
+            "SELECT k.* EXCLUDE (kind, instance_type), coalesce(k.instance_type, d.instance_type) AS instance_type "
             "FROM charge_kinds k LEFT JOIN described_types d ON d.kind = k.kind",
         )
+        keyed(engine, kinds)
 
 
 def _instance_types(engine: Engine) -> None:

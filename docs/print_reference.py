@@ -353,7 +353,7 @@ def _sacct_columns() -> list[str]:
 
 
 def _job_columns() -> list[str]:
-    return _own_columns(tables.PLACEMENTS, jobs_file.NEEDED, ("labels", "line"))
+    return _own_columns(tables.PLACEMENTS, jobs_file.NEEDED, ("labels", "line", *tables.OF_SLURM))
 
 
 def _machine_columns() -> list[str]:

@@ -31,7 +31,7 @@ from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
 from trainfare.store import Book, BookFiles, NewBook, Store, Total
 
-ACCOUNT_VERSION = "5"
+ACCOUNT_VERSION = "6"
 """Part of what a book was made from; raise it when the same inputs give other shares, or a book has other tables."""
 
 LAID = "laid_charges"

@@ -35,6 +35,8 @@ STATES = (
     "running",
     "unknown",
 )
+ENDED = STATES[:7]
+"""States of an attempt that is over."""
 MEASURES = ("gpu_busy_seconds", "bytes_sent", "storage_requests", "storage_bytes", "checkpoint", "step")
 BETTER = ("higher", "lower")
 
@@ -136,6 +138,8 @@ MACHINES = Table(
     ),
 )
 
+OF_SLURM = ("slurm_cluster", "slurm_run")
+"""Columns of placements that only Slurm's logs tell."""
 PLACEMENTS = Table(
     "placements",
     "One attempt of a job holding an amount of one machine for a time.",
@@ -157,6 +161,8 @@ PLACEMENTS = Table(
         Column("model_version", TEXT, "the model version that was trained"),
         Column("priority", TEXT, "the priority class"),
         Column("submitted", TIME, "when the attempt was put into the queue; null: not told"),
+        Column("slurm_cluster", TEXT, "the cluster that counts these jobs; null: the log does not tell, or is not Slurm's"),
+        Column("slurm_run", TIME, "when the attempt began, where the log does not number attempts; null: it does"),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),
         Column("line", "BIGINT", "position in the file it came from"),
     ),

@@ -7,11 +7,11 @@ from importlib import resources
 from typing import Protocol, TypeVar
 
 from trainfare.engine.protocol import Engine
-from trainfare.engine.sql import parquet
+from trainfare.engine.sql import parquet, quoted
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.places import Place
-from trainfare.tables import CHARGES, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
+from trainfare.tables import CHARGES, ENDED, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
 
 PACKAGE = "trainfare.normalise"
 DIMENSIONS = (
@@ -38,7 +38,7 @@ DIMENSIONS = (
 )
 """What always tells kinds of charges apart; a rule that looks at more columns adds them."""
 TOLD: dict[str, tuple[str, Table]] = {
-    "jobs": ("placement_rows", PLACEMENTS),
+    "jobs": ("delivered_placements", PLACEMENTS),
     "machines": ("machine_rows", MACHINES),
     "usage": ("usage_rows", USAGE),
     "quality": ("quality_rows", QUALITY),
@@ -149,11 +149,25 @@ def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]], before
     given = {"month": f"DATE '{month}-01'", "months": f"DATE '{month}-01'", "known_to": "epoch_second(max(k.last_end))"}
     if before:
         given |= {"months": f"DATE '{month}-01', DATE '{before}-01'", "known_to": "253402300800"}
+    selects = {kind: [*told.get(kind, ())] for kind in TOLD}
     for kind, (name, table) in TOLD.items():
-        engine.taken(name, *_some(table, told.get(kind, ())))
+        engine.taken(name, *_some(table, selects[kind]))
+    _one_log(engine, len(selects["jobs"]) > 1)
     for step in STEPS:
         engine.step(PACKAGE, step, step, given)
     engine.drop("keyed_usage")
+
+
+def _one_log(engine: Engine, are_several: bool) -> None:
+    """Make `placement_rows`, the job logs as one. Where each speaks for itself, that is what was delivered."""
+    unfinished, unnumbered, of_clusters = engine.row(
+        "SELECT count(*) - count(ended), count(slurm_run), count(slurm_cluster) FROM delivered_placements"
+    )
+    engine.drop("placement_rows")
+    if unfinished or (are_several and (unnumbered or of_clusters)):
+        engine.step(PACKAGE, "placement_rows", "placement_rows", {"last_words": ", ".join(map(quoted, ENDED))})
+    else:
+        engine.view("placement_rows", "SELECT * FROM delivered_placements")
 
 
 def _some(table: Table, selects: Iterable[str]) -> list[str]:

@@ -20,8 +20,8 @@ from trainfare.tables import BASES, CHARGES, MACHINES, PLACEMENTS
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
 """Stands between a source's name and a closed month, where charges of that month are booked later."""
-READER_VERSION = "1"
-"""Part of a kept copy's identity; raise it when a reader starts to read the same file differently."""
+READER_VERSIONS = {"sacct": "2", "sacct-json": "2"}
+"""By format, part of a kept copy's identity, 1 if not told; raise it when a reader starts to read the same file differently."""
 
 
 class Delivery(Protocol):
@@ -140,7 +140,8 @@ def _take(
     except TrainfareError as error:
         faults.add(error.where, error.what, error.do)
         return None
-    settings = hashlib.sha256(f"{READER_VERSION}|{format_.NAME}|{source.zone}|{config.currency}".encode()).hexdigest()
+    version = READER_VERSIONS.get(format_.NAME, "1")
+    settings = hashlib.sha256(f"{version}|{format_.NAME}|{source.zone}|{config.currency}".encode()).hexdigest()
     name = name_of(source)
     if (before := known(name, sha256, settings)) is not None:
         return before

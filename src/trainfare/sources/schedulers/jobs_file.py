@@ -10,13 +10,14 @@ from trainfare.places import Place
 from trainfare.sources.head import Head, look
 from trainfare.sources.raw import Raw, open_raw, require_columns, told
 from trainfare.sources.rows import header_names
-from trainfare.tables import LABELS, PLACEMENTS, STATES
+from trainfare.tables import LABELS, OF_SLURM, PLACEMENTS, STATES
 
 NAME = "jobs"
 KIND = "jobs"
 READS = "Trainfare job file: CSV, JSON lines or Parquet with job_id, attempt, machine_id, started, ended"
 
 NEEDED = ("job_id", "attempt", "machine_id", "started", "ended")
+COLUMNS = tuple(name for name in PLACEMENTS.names if name not in ("labels", *OF_SLURM))
 AMOUNTS = ("gpus", "cpus", "memory_gb")
 MOMENTS = ("started", "ended", "submitted")
 MOST_ATTEMPTS, MOST_HELD = 10**9, 10**6
@@ -38,7 +39,7 @@ def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> N
     head = look(path)
     raw = open_raw(engine, head, "delivered", faults)
     do = "See docs/reference/files.md for the columns of a job file."
-    if raw is None or not require_columns(raw, NEEDED, PLACEMENTS.names, faults, do):
+    if raw is None or not require_columns(raw, NEEDED, COLUMNS, faults, do):
         return
     with told(head, faults):
         _check(raw, zone, faults)
@@ -48,6 +49,7 @@ def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> N
     columns |= {name: raw.text(name) for name in ("job_id", "machine_id", *LABELS)}
     columns |= {name: raw.moment(name, zone) for name in MOMENTS}
     columns |= {name: raw.number(name, _type(name)) for name in ("attempt", *AMOUNTS)}
+    columns |= dict.fromkeys(OF_SLURM, "NULL")
     select = ", ".join(f"{columns[name]} AS {name}" for name in PLACEMENTS.names)
     engine.view(into, PLACEMENTS.typed_select(f"(SELECT {select} FROM {raw.relation})"))
 
@@ -65,7 +67,7 @@ def _state(raw: Raw) -> str:
 
 def _labels(raw: Raw) -> str:
     """Columns nobody knows, as one JSON object without its nulls; an unknown state word is kept too."""
-    unknown = [written for name, (written, _) in raw.columns.items() if name not in PLACEMENTS.names]
+    unknown = [written for name, (written, _) in raw.columns.items() if name not in COLUMNS]
     others = [(written, raw.text(written)) for written in unknown]
     known = ", ".join(quoted(state) for state in STATES)
     if raw.has("state"):

@@ -52,11 +52,13 @@ attempts AS (
   SELECT
     *,
     run + greatest(0, coalesce(max(restarts) OVER same_job + 1 - max(run) OVER same_job, 0)) AS attempt,
+    CASE WHEN max(restarts) OVER same_job IS NULL THEN min(started) OVER same_run END AS unnumbered_run,
     first_value(run_state) OVER last_first AS attempt_state,
     first_value(word) OVER last_first AS attempt_word
   FROM counted
   WINDOW
     same_job AS (PARTITION BY cluster, job_id),
+    same_run AS (PARTITION BY cluster, job_id, run),
     last_first AS (
       PARTITION BY cluster, job_id, run ORDER BY component, started DESC, ended DESC NULLS FIRST
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
@@ -114,6 +116,8 @@ SELECT
   model_version,
   priority,
   submitted,
+  cluster AS slurm_cluster,
+  unnumbered_run AS slurm_run,
   labels,
   line
 FROM on_nodes

@@ -2,7 +2,9 @@
 -- In: slurm_told, slurm_tres, slurm_hosts. Out: line, what, do.
 SELECT line, format('JobID ''{}'' is not a job number', coalesce(job, '')) AS what, {{again}} AS "do"
 FROM slurm_told
-WHERE job IS NULL OR NOT regexp_full_match(job, '[0-9]+(_[0-9]+)?([+][0-9]+)?')
+WHERE (job IS NULL OR NOT regexp_full_match(job, '[0-9]+(_[0-9]+)?([+][0-9]+)?'))
+  -- Tasks of an array that were cancelled before they started share a record.
+  AND NOT coalesce(regexp_full_match(job, '[0-9]+_\[.*\]') AND nodes IS NULL AND ended = started, false)
 UNION ALL
 SELECT line, format('AllocTRES ''{}'' cannot be read', bad), {{again}}
 FROM slurm_told JOIN slurm_tres USING (tres)

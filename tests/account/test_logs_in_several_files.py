@@ -1,0 +1,118 @@
+"""A run counts once, in however many files of the job log it comes: as it runs, when it has ended, beside other runs of its job."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from trainfare.cli.main import cli
+
+HEADER = "JobID|Cluster|User|State|Start|End|ElapsedRaw|Suspended|AllocTRES|NodeList"
+COLUMNS = {
+    "BillingCurrency": "USD",
+    "BillingPeriodStart": "2026-10-01T00:00:00Z",
+    "BillingPeriodEnd": "2026-11-01T00:00:00Z",
+    "ChargePeriodStart": "2026-10-05T00:00:00Z",
+    "ChargePeriodEnd": "2026-10-06T00:00:00Z",
+    "ChargeCategory": "Usage",
+    "ServiceCategory": "Compute",
+    "ServiceName": "VM",
+    **dict.fromkeys(("BilledCost", "EffectiveCost", "ListCost", "ContractedCost"), "192"),
+}
+BILL = "\n".join(
+    [",".join([*COLUMNS, "ResourceId"]), *(",".join([*COLUMNS.values(), node]) for node in ("gpu01", "gpu02")), ""]
+)
+"""A GPU hour of these two machines costs 1.00."""
+
+
+def run(job: str, state: str, start: int, end: int | None, gpus: int = 8, nodes: str = "gpu01", **told: str) -> str:
+    """A line of sacct; hours count from the morning of the fifth."""
+    until = "Unknown" if end is None else f"2026-10-05T{end:02}:00:00"
+    elapsed = "" if end is None else str((end - start) * 3600)
+    who = (told.get("cluster", "c"), told.get("user", "ana"))
+    return "|".join(
+        [job, *who, state, f"2026-10-05T{start:02}:00:00", until, elapsed, "00:00:00", f"cpu=8,gres/gpu={gpus}", nodes]
+    )
+
+
+def report(folder: Path, logs: list[list[str]], by: str, header: str = HEADER) -> dict[str, Any]:
+    (folder / "bill.csv").write_text(BILL)
+    (folder / "machines.csv").write_text("machine_id,gpus\ngpu01,8\ngpu02,8\n")
+    asked = [str(folder / "bill.csv"), "--machines", str(folder / "machines.csv"), "--by", by, "--format", "json"]
+    for number, lines in enumerate(logs):
+        log = folder / f"log{number}.txt"
+        log.write_text("\n".join([header, *lines, ""]))
+        asked += ["--jobs", str(log)]
+    done = CliRunner().invoke(cli, ["report", *asked])
+    assert done.exit_code == 0, done.output
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert Decimal(told["difference"]) == 0
+    return told
+
+
+def costs(told: dict[str, Any], *keys: str) -> dict[Any, tuple[str, str]]:
+    return {tuple(row[key] for key in keys): (row["cost"], row["gpu_hours"]) for row in told["rows"]}
+
+
+ENDED_LATER = [[run("41", "RUNNING", 6, None)], [run("41", "COMPLETED", 6, 12)]]
+
+
+@pytest.mark.parametrize("logs", [ENDED_LATER, ENDED_LATER[::-1]], ids=["in order", "the other way round"])
+def test_a_job_that_still_ran_in_one_export_ends_with_the_next(tmp_path: Path, logs: list[list[str]]):
+    told = report(tmp_path, logs, "job,state,slurm_state")
+    assert costs(told, "job", "state", "slurm_state") == {("41", "completed", "COMPLETED"): ("48.00", "48.00")}
+    assert {finding["code"] for finding in told["findings"]} == {"MACHINE_WITHOUT_JOBS"}
+
+
+def test_what_no_later_export_names_ends_with_its_attempt(tmp_path: Path):
+    """The second node was given back in between, nobody knows when; held it was not longer than the job ran."""
+    told = report(
+        tmp_path, [[run("41", "RUNNING", 6, None, 16, "gpu[01-02]")], [run("41", "FAILED", 6, 12)]], "job,state"
+    )
+    assert costs(told, "job", "state") == {("41", "failed"): ("96.00", "96.00")}
+
+
+def test_our_own_file_may_bring_the_end_later(tmp_path: Path):
+    rows = ["a,1,gpu01,2026-10-05T00:00:00Z,,8", "a,1,GPU01,2026-10-05T00:00:00Z,2026-10-05T12:00:00Z,8"]
+    header = "job_id,attempt,machine_id,started,ended,gpus"
+    for logs in ([[rows[0]], [rows[1]]], [rows]):
+        told = report(tmp_path, logs, "job,state", header)
+        assert costs(told, "job", "state") == {("a", "unknown"): ("96.00", "96.00")}
+
+
+def test_what_goes_on_elsewhere_is_not_ended_by_what_was_given_back(tmp_path: Path):
+    rows = ["a,1,gpu01,2026-10-05T00:00:00Z,2026-10-05T12:00:00Z,8", "a,1,gpu02,2026-10-05T00:00:00Z,,8"]
+    told = report(tmp_path, [rows], "job,state", "job_id,attempt,machine_id,started,ended,gpus")
+    assert costs(told, "job", "state") == {("a", "running"): ("288.00", "288.00")}
+
+
+def test_runs_are_counted_over_all_exports(tmp_path: Path):
+    lost, done = run("41", "NODE_FAIL", 1, 2, 4), run("41", "COMPLETED", 6, 12, 4)
+    for logs in ([[lost, done], [done]], [[done], [lost, done]], [[lost], [done]]):
+        told = report(tmp_path, logs, "attempt,state")
+        assert costs(told, "attempt", "state") == {
+            ("41#1", "node_failed"): ("4.00", "4.00"),
+            ("41#2", "completed"): ("24.00", "24.00"),
+        }
+
+
+def test_one_number_on_two_clusters_is_two_jobs(tmp_path: Path):
+    """Other jobs keep their numbers, by which tags and measurements know them."""
+    ana = [run("41", "COMPLETED", 6, 12, cluster="a"), run("7", "COMPLETED", 12, 13, cluster="a")]
+    ben = [run("41", "COMPLETED", 6, 12, 8, "gpu02", cluster="b", user="ben")]
+    told = report(tmp_path, [ana, ben], "job,owner")
+    assert costs(told, "job", "owner") == {
+        ("41@a", "ana"): ("48.00", "48.00"),
+        ("41@b", "ben"): ("48.00", "48.00"),
+        ("7", "ana"): ("8.00", "8.00"),
+    }
+
+
+def test_tasks_of_an_array_that_were_cancelled_before_they_started_do_no_harm(tmp_path: Path):
+    cancelled = "43_[5-10]|c|ana|CANCELLED by 1000|2026-10-05T06:00:00|2026-10-05T06:00:00|0|00:00:00||None assigned"
+    assert costs(report(tmp_path, [[cancelled, run("41", "COMPLETED", 6, 12)]], "job"), "job") == {
+        ("41",): ("48.00", "48.00")
+    }

@@ -45,13 +45,27 @@ class BadInputError(TrainfareError):
     def __init__(self, faults: Iterable[Fault], more: int = 0) -> None:
         """`more` counts faults that were found but are not listed in `faults`."""
         self.faults = list(faults)
-        shown, hidden = self.faults[:SHOWN_FAULTS], len(self.faults) - SHOWN_FAULTS + more
+        shown = _some_of_each_kind(self.faults)
+        hidden = len(self.faults) - len(shown) + more
         text = _told_once_per_remedy(shown)
         if hidden > 0:
-            text += f"\n... and {hidden} more like these."
+            all_kinds = {_kind(fault) for fault in self.faults} == {_kind(fault) for fault in shown}
+            text += f"\n... and {hidden} more{' like these' if all_kinds else ''}."
         first = self.faults[0]
         super().__init__(first.where, first.what, first.do)
         self.args = (text,)
+
+
+def _kind(fault: Fault) -> tuple[str, str]:
+    """What faults are alike in: the file, and what is to be done."""
+    return fault.where.rpartition(":")[0] or fault.where, fault.do
+
+
+def _some_of_each_kind(faults: list[Fault]) -> list[Fault]:
+    """As many as are shown, in their order: the first of every kind, so that no file and no remedy is left out, and then the others."""
+    firsts = {_kind(fault): place for place, fault in reversed([*enumerate(faults)])}
+    places = [*sorted(firsts.values()), *range(len(faults))]
+    return [faults[place] for place in sorted([*dict.fromkeys(places)][:SHOWN_FAULTS])]
 
 
 def _told_once_per_remedy(faults: list[Fault]) -> str:

@@ -161,7 +161,9 @@ PLACEMENTS = Table(
         Column("model_version", TEXT, "the model version that was trained"),
         Column("priority", TEXT, "the priority class"),
         Column("submitted", TIME, "when the attempt was put into the queue; null: not told"),
-        Column("slurm_cluster", TEXT, "the cluster that counts these jobs; null: the log does not tell, or is not Slurm's"),
+        Column(
+            "slurm_cluster", TEXT, "the cluster that counts these jobs; null: the log does not tell, or is not Slurm's"
+        ),
         Column("slurm_run", TIME, "when the attempt began, where the log does not number attempts; null: it does"),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),
         Column("line", "BIGINT", "position in the file it came from"),

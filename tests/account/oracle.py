@@ -88,7 +88,7 @@ def settle(
 ) -> Owed:
     """What everybody owes for the machines. Adds up to the charges exactly."""
     measured = list(dict.fromkeys(uses))
-    told = list(dict.fromkeys(placements))
+    told = _once(placements)
     window = min(c.period[0] for c in charges), max(c.period[1] for c in charges)
     pots: dict[tuple[str, tuple[int, int], str], list[int]] = {}
     for charge in charges:
@@ -104,6 +104,13 @@ def settle(
             for piece, part in split(whole, weights).items():
                 owed[machine, piece.payer, piece.day][basis] += part
     return owed
+
+
+def _once(placements: Iterable[Placement]) -> list[Placement]:
+    """Every row once; one without an end gives way to one of the same hold that has it."""
+    told = list(dict.fromkeys(placements))
+    ended = {placement[:4] for placement in told if placement.ended is not None}
+    return [placement for placement in told if placement.ended is not None or placement[:4] not in ended]
 
 
 @dataclass(frozen=True)

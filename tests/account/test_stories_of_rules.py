@@ -352,6 +352,34 @@ def test_who_tells_no_amount_holds_all_of_the_machine_in_wider_scopes_too():
 
 
 @story
+def test_where_nobody_held_gpus_in_a_charges_time_cpus_count():
+    """
+    machine  n1  8 gpus  64 cpus  8 h  8.00 USD
+    attempt  a   0 gpus  16 cpus  4 h  from 0 h  team nlp
+    attempt  b   0 gpus  48 cpus  4 h  from 0 h  team nlp
+    attempt  c   8 gpus   8 cpus  4 h  from 4 h  team nlp
+    charge   storage  4.00 USD  4 h  from 0 h  tag team=nlp
+    charge   storage  2.00 USD  4 h  from 4 h  tag team=nlp
+    =>
+    a         1.00
+    b         3.00
+    c         6.00
+    __idle__  4.00
+    """
+
+
+@story
+def test_a_blank_tag_says_nothing():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h  team nlp
+    charge   storage  3.00 USD  4 h  tag project=  tag team=nlp
+    =>
+    a  11.00
+    """
+
+
+@story
 def test_parts_of_different_things_may_add_up_to_more_than_one_machine():
     """
     machine  n1  8 gpus  8 cpus  4 h  8.00 USD

@@ -100,9 +100,10 @@ def _tag_part(name: str, wanted: Any, config: Config) -> str:
 
 
 def tag_value(name: str, config: Config) -> str:
-    """SQL for the value of a tag, under any of the names the settings give it."""
+    """SQL for the value of a tag, under any of the names the settings give it. A blank one says nothing."""
     keys = config.labels.get(name, ("job_id", "trainfare_job") if name == "job" else (name,))
-    values = [f"json_extract_string(tags, {quoted(_json_path(key))})" for key in keys]
+    told = [f"json_extract_string(tags, {quoted(_json_path(key))})" for key in keys]
+    values = [f"CASE WHEN trim({value}) <> '' THEN {value} END" for value in told]
     return f"coalesce({', '.join(values)})" if len(values) > 1 else values[0]
 
 

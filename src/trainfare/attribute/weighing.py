@@ -54,6 +54,11 @@ CAPACITIES = {
     "wall_seconds": "1",
     "evenly": "1",
 }
+INSTEAD = {
+    **dict.fromkeys(("gpu_seconds", "bytes_sent", "requests"), ("cpu_seconds", "wall_seconds")),
+    **dict.fromkeys(("cpu_seconds", "memory", "dominant"), ("wall_seconds",)),
+}
+"""What a pot within a scope is weighed by where nobody held any of the measure, in this order."""
 MEASURED = {"bytes_sent": "bytes_sent", "requests": "storage_requests"}
 """Ways to weigh by what was measured, and the measure; a pot of which nothing was measured is weighed by what was held."""
 
@@ -240,15 +245,15 @@ def _adding(engine: Engine) -> dict[str, str]:
 
 def _hold_scopes(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
     """Make `held` within clusters, accounts, regions, tags, jobs or everything."""
-    of_placement = scope.of_placement(weighing.among)
-    engine.step(PACKAGE, "scope_holds", "holds", given | {"scope": of_placement, "grip": GRIPS[weighing.by]})
+    asked = given | {"scope": scope.of_placement(weighing.among)}
+    engine.step(PACKAGE, "scope_holds", "holds", asked | {"grip": GRIPS[weighing.by]})
     if weighing.by in ("wall_seconds", "evenly"):
         # A cluster has the time of each of its machines; elsewhere an attempt's time counts once, on however many it ran.
         each = "target, attempt_key, machine" if weighing.among == "cluster" else "target, attempt_key"
         engine.step(PACKAGE, "merged_holds", "merged", {"each": each})
         engine.table("holds", "SELECT * FROM merged")
-    else:
-        # A scope in which nobody held any of the measure is weighed by time, so that CPU-only jobs pay their own way.
+    elif weighing.among == "cluster":
+        # What a cluster has is counted in the measure, too. One in which nobody held any of it is weighed by time.
         gripped = "SELECT DISTINCT target FROM holds WHERE grip > 0"
         engine.table(
             "holds",
@@ -259,6 +264,24 @@ def _hold_scopes(engine: Engine, weighing: Weighing, given: dict[str, str]) -> N
         engine.step(PACKAGE, "cluster_capacities", "capacities", given | {"capacity": CAPACITIES[weighing.by]})
     engine.step(PACKAGE, "even_cells", "cells")
     engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""} | ADDED_UP)
+    if weighing.among != "cluster":
+        for measure in INSTEAD.get(weighing.by, ()):
+            _hold_instead(engine, asked | {"grip": GRIPS[measure]})
+
+
+def _hold_instead(engine: Engine, asked: dict[str, str]) -> None:
+    """Add to `held` the pots of which nobody held any of the measure, by another one, so that CPU-only jobs pay their own way."""
+    if not engine.row("SELECT count(*) FROM holds WHERE grip = 0")[0]:
+        return
+    engine.step(PACKAGE, "scope_holds", "holds", asked)
+    engine.step(PACKAGE, "even_cells", "other_cells")
+    nobody = "AND NOT EXISTS (SELECT 1 FROM held h WHERE h.target = c.target AND h.period = p.period)"
+    engine.step(PACKAGE, "held", "other_held", {"cells": "other_cells", "only": nobody} | ADDED_UP)
+    engine.add("held", "SELECT * FROM other_held")
+    engine.add(
+        "cells", "SELECT * FROM other_cells o WHERE NOT EXISTS (SELECT 1 FROM cells c WHERE c.target = o.target)"
+    )
+    engine.drop("other_cells", "other_held")
 
 
 def _share_by_the_month_where_nothing_was_held(engine: Engine, weighing: Weighing, month: Month) -> None:

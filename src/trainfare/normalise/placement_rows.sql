@@ -28,14 +28,14 @@ finished AS (
   WHERE c.ended IS NOT NULL
 ),
 told AS (
-  SELECT c.*, h.machine IS NOT NULL AS is_told, CASE WHEN c.ended IS NULL AND o.ended > c.started THEN o.ended END AS over,
-    o.last_word, coalesce(c.state = 'running' AND o.ended > c.started, false) AS goes_by_it
+  SELECT c.*, h.machine IS NOT NULL AS is_told, o.ended AS over, o.last_word,
+    coalesce(c.state = 'running' AND o.ended > c.started, false) AS goes_by_it
   FROM counted c
   LEFT JOIN (SELECT DISTINCT job_id, attempt, machine, started FROM finished) h
     ON h.job_id = c.job_id AND h.attempt = c.attempt AND h.machine = lower(c.machine_id) AND h.started = c.started
   LEFT JOIN (SELECT job_id, attempt, max(ended) AS ended, max(last_word) AS last_word FROM finished WHERE last_word IS NOT NULL GROUP BY job_id, attempt) o
     ON o.job_id = c.job_id AND o.attempt = c.attempt
 )
-SELECT job_id, attempt, machine_id, started, coalesce(ended, over) AS ended, gpus, cpus, memory_gb, CASE WHEN goes_by_it THEN last_word ELSE state END AS state,
+SELECT job_id, attempt, machine_id, started, CASE WHEN goes_by_it THEN coalesce(ended, over) ELSE ended END AS ended, gpus, cpus, memory_gb, CASE WHEN goes_by_it THEN last_word ELSE state END AS state,
   owner, team, project, experiment, cost_center, model_version, priority, submitted, CASE WHEN NOT goes_by_it THEN labels END AS labels, line
 FROM told WHERE ended IS NOT NULL OR NOT is_told

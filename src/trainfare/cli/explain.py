@@ -92,6 +92,8 @@ def _table(found: Explanation, lines: bool, most: int) -> None:
         ]
         told = [line | {"when": _when(line), "converted": _converted(line)} for line in found.lines]
         terminal.show(records.as_table("\nBill lines", told, columns, most))
+        if spent := sum(pot["part"] for pot in found.pots if pot["period_start"] is None):
+            terminal.show(f"\nand {exact(spent)} of pots that follow spend: a part of every line their rules take")
     terminal.show(f"\nadds up: {exact(found.opened)} {found.currency}, and the book says {exact(found.stored)}")
     if not lines:
         terminal.talk("The bill lines: --lines. Every row: --all.")

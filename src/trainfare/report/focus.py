@@ -19,7 +19,7 @@ OURS = {
     "AllocatedMethodId": "CASE WHEN p.parts > 1 THEN 'trainfare/' || p.rule || '/' || p.weighed_by END",
     "AllocatedMethodDetails": (
         'CASE WHEN p.parts > 1 THEN \'{"Elements":[{"AllocatedRatio":\' || CAST(as_money(p.ratio) AS VARCHAR) '
-        "|| ',\"UsageUnit\":\"' || p.weighed_by || '\",\"UsageQuantity\":' || CAST(p.weight AS VARCHAR) || '}]}' END"
+        "|| ',\"UsageUnit\":\"parts by ' || p.weighed_by || '\",\"UsageQuantity\":' || CAST(p.weight AS VARCHAR) || '}]}' END"
     ),
     "AllocatedResourceId": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN p.payer END",
     "AllocatedResourceName": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN coalesce(p.job_id, p.payer) END",

@@ -1,6 +1,8 @@
 """The kept copy of a bill in text: times and amounts as what they mean, unless a digit would be lost."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,12 +10,24 @@ from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import Faults
 from trainfare.sources.bills import focus
 from trainfare.sources.head import look
+from trainfare.sources.recognise import recognise
 
 BILL = """\
 BillingCurrency,BilledCost,EffectiveCost,ListCost,ChargePeriodStart,ChargePeriodEnd,Note
 USD,1.5,0.123456789012,2e-3,2026-10-01T00:00:00Z,2026-10-01T03:00:00+02:00,
 USD,-20,0.1234567890124999996,,2026-10-01 01:00:00,1790823600,7
 """
+
+
+def charges_of(content: bytes, name: str, folder: Path) -> Callable[[str], list[tuple[Any, ...]]]:
+    """Take a bill in; gives what it says of its charges, line by line."""
+    (bill := folder / name).write_bytes(content)
+    engine, faults, copy = DuckDB(), Faults(), folder / "copy.parquet"
+    _, head = recognise(engine, bill)
+    focus.archive(engine, head, copy, None, faults)
+    faults.refuse()
+    select = focus.charges(engine, copy, 1, "bill", None)
+    return lambda shown: engine.rows(f"SELECT {shown} FROM ({select}) ORDER BY line")
 
 
 def test_times_and_amounts_are_kept_as_what_they_mean(tmp_path: Path) -> None:
@@ -48,3 +62,24 @@ def test_a_time_is_the_moment_it_says_whatever_its_last_letter(written: str, tmp
     faults.refuse()
     (first,) = engine.row(f"SELECT CAST(min(ChargePeriodStart) AS VARCHAR) FROM {parquet(copy)}")
     assert first == "2026-10-01 00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "month"),
+    [
+        ("2026-10-01T00:00:00Z", "2026-11-01T00:00:00Z", "2026-10-01"),
+        ("2026-10-01T00:00:00Z", "", "2026-10-01"),
+        ("2026-09-30T22:00:00Z", "", "2026-10-01"),
+        ("", "2026-11-01T00:00:00Z", "2026-10-01"),
+        ("", "2026-10-31T23:59:59Z", "2026-10-01"),
+        ("", "", "2026-09-01"),
+    ],
+)
+def test_a_correction_is_of_the_month_that_billed_it(start: str, end: str, month: str, tmp_path: Path) -> None:
+    """A charge of September on the bill of October, which may tell its start, its end, both or none."""
+    told = {"BillingPeriodStart": start, "BillingPeriodEnd": end}
+    for there in (told, {name: time for name, time in told.items() if time}):
+        header = ",".join(["BillingCurrency,BilledCost,EffectiveCost,ChargePeriodStart,ChargePeriodEnd", *there])
+        line = ",".join(["USD,8,8,2026-09-10T00:00:00Z,2026-09-10T01:00:00Z", *there.values()])
+        charges = charges_of(f"{header}\n{line}\n".encode(), "bill.csv", tmp_path)
+        assert charges("CAST(billing_month(billing_start, billing_end) AS VARCHAR)") == [(month,)]

@@ -68,6 +68,8 @@ TOO_LARGE = 10**15
 """No line of a bill is as large in any currency; with 10^11 lines below it a sum still fits."""
 TOO_LONG_YEARS = 17
 """A charge's period must fit `period_key`: less than 2^29 seconds."""
+DAY = 86_400_000_000
+"""In microseconds."""
 KEYED = re.compile(r'VARCHAR$|JSON$|"NULL"$|MAP\(|STRUCT\(')
 
 
@@ -117,8 +119,7 @@ def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currenc
     columns |= {column.name: f"CAST(NULL AS {column.type})" for column in CHARGES.columns if column.name in CONVERTED}
     columns["origin"] = "'bill'"
     columns |= {name: raw.moment(given) for name, given in TIMES.items()}
-    for name in ("billing_start", "billing_end"):
-        columns[name] = f"coalesce({columns[name]}, date_trunc('month', {columns['period_start']}))"
+    columns |= _billing_period(columns["billing_start"], columns["billing_end"], columns["period_start"])
     columns |= {name: raw.number(given, MONEY) for name, given in AMOUNTS.items()}
     columns |= {name: _either(raw, names) for name, names in TEXTS.items()}
     columns["charge_category"] = f"coalesce({columns['charge_category']}, 'Usage')"
@@ -128,6 +129,19 @@ def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currenc
     columns["finer"] = " + ".join(_finer(raw, name) for name in AMOUNTS.values())
     select = ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names)
     return f"SELECT {select} FROM ({parquet_rows(archived)})"
+
+
+def _billing_period(start: str, end: str, charged: str) -> dict[str, str]:
+    """Both sides of the billing period. Of a line that tells one, it lies within two days of that: the month is the told one's,
+    and a zone's shift does not move it. A line that tells none is of the month it was charged in.
+    """
+    untold = f"date_trunc('month', {charged})"
+    # In microseconds, which every engine adds alike.
+    after, before = (f"make_timestamp(epoch_us({told}) + {days * DAY})" for told, days in ((start, 2), (end, -2)))
+    return {
+        "billing_start": f"coalesce({start}, {before}, {untold})",
+        "billing_end": f"coalesce({end}, {after}, {untold})",
+    }
 
 
 def _either(raw: Raw, names: tuple[str, ...]) -> str:

@@ -30,6 +30,15 @@ def charges_of(content: bytes, name: str, folder: Path) -> Callable[[str], list[
     return lambda shown: engine.rows(f"SELECT {shown} FROM ({select}) ORDER BY line")
 
 
+def as_parquet(folder: Path, **columns: str) -> bytes:
+    """A bill of one line in Parquet; columns beside the needed ones, or instead of them, in SQL."""
+    needed = {"BillingCurrency": "'USD'", "BilledCost": "8", "EffectiveCost": "8"}
+    needed |= {"ChargePeriodStart": "TIMESTAMP '2026-10-01'", "ChargePeriodEnd": "TIMESTAMP '2026-10-02'"}
+    select = ", ".join(f'{sql} AS "{name}"' for name, sql in (needed | columns).items())
+    DuckDB().run(f"COPY (SELECT {select}) TO '{folder / 'made.parquet'}' (FORMAT parquet)")
+    return (folder / "made.parquet").read_bytes()
+
+
 def test_times_and_amounts_are_kept_as_what_they_mean(tmp_path: Path) -> None:
     (bill := tmp_path / "bill.csv").write_text(BILL)
     engine, faults, copy = DuckDB(), Faults(), tmp_path / "copy.parquet"
@@ -83,3 +92,28 @@ def test_a_correction_is_of_the_month_that_billed_it(start: str, end: str, month
         line = ",".join(["USD,8,8,2026-09-10T00:00:00Z,2026-09-10T01:00:00Z", *there.values()])
         charges = charges_of(f"{header}\n{line}\n".encode(), "bill.csv", tmp_path)
         assert charges("CAST(billing_month(billing_start, billing_end) AS VARCHAR)") == [(month,)]
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "finer"),
+    [
+        ("999999999999999.999999999999", "999999999999999.999999999999", 0),
+        ("1e-12", "0.000000000001", 0),
+        ("1e-19", "0.000000000000", 1),
+        ("1e-300", "0.000000000000", 1),
+        ("2.0000000000000000000001", "2.000000000000", 1),
+        ("0.000", "0.000000000000", 0),
+    ],
+)
+def test_an_amount_is_read_exactly_or_counted_as_finer(written: str, read: str, finer: int, tmp_path: Path) -> None:
+    bill = f"BillingCurrency,BilledCost,EffectiveCost,ChargePeriodStart,ChargePeriodEnd\nUSD,{written},8,2026-10-01,2026-10-02\n"
+    charges = charges_of(bill.encode(), "bill.csv", tmp_path)
+    assert charges("CAST(billed AS VARCHAR), finer") == [(read, finer)]
+
+
+@pytest.mark.parametrize(("type_", "finer"), [("DECIMAL(38,23)", 0), ("DECIMAL(38,30)", 0), ("DECIMAL(30,25)", 1)])
+def test_amounts_with_any_number_of_decimals_are_read_from_parquet(type_: str, finer: int, tmp_path: Path) -> None:
+    amount = "12.5" if not finer else "12.5000000000001"
+    content = as_parquet(tmp_path, BilledCost=f"CAST({amount} AS {type_})")
+    charges = charges_of(content, "bill.parquet", tmp_path)
+    assert charges("CAST(billed AS VARCHAR), finer") == [("12.500000000000", finer)]

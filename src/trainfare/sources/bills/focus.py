@@ -66,6 +66,8 @@ USED = (
 CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
 TOO_LARGE = 10**15
 """No line of a bill is as large in any currency; with 10^11 lines below it a sum still fits."""
+FINE = "DECIMAL(38,22)"
+"""As many digits behind the point as there is room for beside those of the largest amount."""
 TOO_LONG_YEARS = 17
 """A charge's period must fit `period_key`: less than 2^29 seconds."""
 DAY = 86_400_000_000
@@ -179,8 +181,10 @@ def _finer(raw: Raw, name: str) -> str:
     column, type_ = raw.at(name)
     if (type_.startswith("DECIMAL") and int(type_.rstrip(")").split(",")[1]) <= 12) or "INT" in type_:
         return "0"
-    exact = f"TRY_CAST({f'CAST({column} AS VARCHAR)' if type_ != 'VARCHAR' else column} AS DECIMAL(38,18))"
-    return f"CASE WHEN {exact} <> {raw.number(name, MONEY)} THEN 1 ELSE 0 END"
+    text, money = column if type_ == "VARCHAR" else f"CAST({column} AS VARCHAR)", raw.number(name, MONEY)
+    is_cut = f"TRY_CAST({text} AS {FINE}) <> {money}"
+    is_gone = f"{money} = 0 AND TRY_CAST({text} AS DOUBLE) <> 0"
+    return f"CASE WHEN {is_cut} OR {is_gone} THEN 1 ELSE 0 END"
 
 
 def _check(raw: Raw, currency: str | None, faults: Faults) -> None:

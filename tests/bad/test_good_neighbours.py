@@ -76,6 +76,7 @@ BILLS = SPELLINGS | {
     "fine_decimals.parquet": lambda text: as_parquet(text, "CAST(EffectiveCost AS DECIMAL(38,30)) AS EffectiveCost"),
     "text.parquet": lambda text: as_parquet(text, "CAST(BilledCost AS VARCHAR) AS BilledCost"),
     "exponents.csv": lambda text: text.replace("8.00,8.00", "8e0,0.8E+1").encode(),
+    "blank_before_tags.csv": lambda text: text.replace('"{""team""', '" \t{""team""').encode(),
     "tags_without_braces.csv": lambda text: text.replace('"{""team"": ""nlp""}"', '"""team"": ""nlp"""').encode(),
 }
 

@@ -10,6 +10,7 @@ from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import Faults
 from trainfare.sources.bills import focus
 from trainfare.sources.head import look
+from trainfare.sources.raw import low_texts
 from trainfare.sources.recognise import recognise
 
 BILL = """\
@@ -117,3 +118,16 @@ def test_amounts_with_any_number_of_decimals_are_read_from_parquet(type_: str, f
     content = as_parquet(tmp_path, BilledCost=f"CAST({amount} AS {type_})")
     charges = charges_of(content, "bill.parquet", tmp_path)
     assert charges("CAST(billed AS VARCHAR), finer") == [("12.500000000000", finer)]
+
+
+def test_an_empty_text_in_parquet_is_null_as_it_is_in_text_files(tmp_path: Path) -> None:
+    texts = {"SubAccountId": "''", "BillingAccountId": "'acme'", "CommitmentDiscountId": "''", "ListCost": "''"}
+    times = {"BillingPeriodStart": "''", "BillingPeriodEnd": "'2026-11-01'"}
+    charges = charges_of(as_parquet(tmp_path, **texts, **times, Tags="''"), "bill.parquet", tmp_path)
+    assert charges("account, commitment_id, list, tags") == [("acme", None, None, None)]
+
+
+def test_a_parquet_file_without_empty_texts_is_read_without_asking_every_row(tmp_path: Path) -> None:
+    path = tmp_path / "bill.parquet"
+    path.write_bytes(as_parquet(tmp_path, SubAccountId="'a'", SkuId="CAST(NULL AS VARCHAR)", RegionId="''"))
+    assert low_texts(DuckDB(), path) == ["RegionId"]

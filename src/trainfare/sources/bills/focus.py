@@ -2,7 +2,7 @@
 
 Any column order; columns we do not know stay in the archived delivery. What bills really do:
 - times come as `2024-09-18T22:00:00Z`, with a space and no zone (UTC is meant), or typed;
-- null is written as nothing or as the word NULL;
+- null is written as nothing or, in text files, as the word NULL; an empty text in Parquet is null, too;
 - numbers may be DOUBLE in Parquet: the shortest decimal that gives the same DOUBLE is what was meant;
 - some exports carry more digits than 10^-12; these are rounded to it, counted in `finer`, and become a finding;
 - Tags are JSON text, a Parquet map, or (old Azure) JSON without its braces;
@@ -17,7 +17,17 @@ from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
 from trainfare.places import Place, copy
 from trainfare.sources.head import Head
-from trainfare.sources.raw import FIRST_YEAR, LAST_YEAR, Raw, open_raw, parquet_rows, raw_of, require_columns, told
+from trainfare.sources.raw import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    Raw,
+    low_texts,
+    open_raw,
+    parquet_rows,
+    raw_of,
+    require_columns,
+    told,
+)
 from trainfare.sources.rows import bare, header_names
 from trainfare.tables import CHARGES, CONVERTED, MONEY
 
@@ -70,6 +80,8 @@ FINE = "DECIMAL(38,22)"
 """As many digits behind the point as there is room for beside those of the largest amount."""
 TOO_LONG_YEARS = 17
 """A charge's period must fit `period_key`: less than 2^29 seconds."""
+BLANKS = " \t\r\n"
+"""What may stand before JSON."""
 DAY = 86_400_000_000
 """In microseconds."""
 KEYED = re.compile(r'VARCHAR$|JSON$|"NULL"$|MAP\(|STRUCT\(')
@@ -114,7 +126,9 @@ def _kept(raw: Raw) -> str:
 
 def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currency: str | None) -> str:
     """A SELECT that gives the archived file as the columns of `tables.CHARGES`."""
-    engine.view("archived", parquet_rows(archived))
+    low = low_texts(engine, archived)
+    rows = parquet_rows(archived, low)
+    engine.view("archived", rows)
     raw = raw_of(engine, "archived", archived)
     engine.run("DROP VIEW archived")
     columns = {"delivery": f"CAST({delivery} AS INTEGER)", "line": "line", "source": quoted(source)}
@@ -126,11 +140,11 @@ def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currenc
     columns |= {name: _either(raw, names) for name, names in TEXTS.items()}
     columns["charge_category"] = f"coalesce({columns['charge_category']}, 'Usage')"
     columns["currency"] = _currency(raw, currency)
-    columns["tags"] = _tags(raw)
+    columns["tags"] = _tags(raw, may_begin_blank=any(name.lower() == "tags" for name in low))
     columns["price_details"] = _json_text(raw, "SkuPriceDetails")
     columns["finer"] = " + ".join(_finer(raw, name) for name in AMOUNTS.values())
     select = ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names)
-    return f"SELECT {select} FROM ({parquet_rows(archived)})"
+    return f"SELECT {select} FROM ({rows})"
 
 
 def _billing_period(start: str, end: str, charged: str) -> dict[str, str]:
@@ -167,10 +181,12 @@ def _json_text(raw: Raw, name: str) -> str:
     return f"CAST(to_json({column}) AS VARCHAR)"
 
 
-def _tags(raw: Raw) -> str:
+def _tags(raw: Raw, may_begin_blank: bool) -> str:
     tags = _json_text(raw, "Tags")
-    if not raw.has("Tags") or raw.at("Tags")[1] != "VARCHAR":
+    if not raw.is_text("Tags"):
         return tags
+    if may_begin_blank:
+        tags = f"ltrim({tags}, {quoted(BLANKS)})"
     return f"CASE WHEN {tags} LIKE '{{%' THEN {tags} WHEN {tags} IS NOT NULL THEN '{{' || {tags} || '}}' END"
 
 
@@ -242,8 +258,8 @@ def _check_words(raw: Raw, faults: Faults) -> None:
             held = raw.at(name)[1]
             do = 'Write a flat JSON object such as {"team": "nlp"}, or a map.'
             faults.add(raw.header, f"column {name} has type {held}, which has no keys", do)
-    if raw.has("Tags") and raw.at("Tags")[1] == "VARCHAR":
-        tags = _tags(raw)
+    if raw.is_text("Tags"):
+        tags = _tags(raw, may_begin_blank=True)
         bad = f"{tags} IS NOT NULL AND NOT json_valid({tags})"
         do = 'Write a flat object such as {"team": "nlp"}.'
         raw.check(faults, bad, f"{raw.shown('Tags')} || ' is not a JSON object'", do, ["Tags"])

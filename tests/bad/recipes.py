@@ -106,6 +106,12 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "parquet_time_of_day.bad.parquet": parquet(BILL, {"ChargePeriodStart": "TIME '12:00:00'"}),
         "parquet_time_infinite.bad.parquet": parquet(BILL, {}, {"ChargePeriodEnd": "CAST('infinity' AS TIMESTAMP)"}),
         "parquet_tags_without_keys.bad.parquet": parquet(BILL | {"Tags": "['team', 'nlp']"}, {}),
+        "parquet_tags_a_list_of_maps.bad.parquet": parquet(BILL | {"Tags": "[MAP {'team': 'nlp'}]"}, {}),
+        "parquet_tags_without_values.bad.parquet": parquet(BILL | {"Tags": "[{'key': 'team', 'name': 'nlp'}]"}, {}),
+        "parquet_tags_json_list.bad.parquet": parquet(
+            BILL,
+            *({"Tags": f"CAST('{tags}' AS JSON)"} for tags in ('{"team": "nlp"}', '[{"key": "team", "value": "nlp"}]')),
+        ),
         "latin_1.bad.csv": written(bill_text.replace(b"nlp", "équipe".encode("latin-1"))),
         "latin_1_far_below.bad.csv": written(
             bill_text + lines[1].join([b"", b"\n"]) * 2000 + lines[1][:-1] + b"\xe9,\n"

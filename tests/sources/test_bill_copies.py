@@ -131,3 +131,23 @@ def test_a_parquet_file_without_empty_texts_is_read_without_asking_every_row(tmp
     path = tmp_path / "bill.parquet"
     path.write_bytes(as_parquet(tmp_path, SubAccountId="'a'", SkuId="CAST(NULL AS VARCHAR)", RegionId="''"))
     assert low_texts(DuckDB(), path) == ["RegionId"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "read"),
+    [
+        ("[{'key': 'team', 'value': 'nlp', 'inherited': true, 'namespace': 'x'}]", '{"team":"nlp"}'),
+        ("[{'value': 'nlp', 'key': 'team'}]", '{"team":"nlp"}'),
+        ("[{'Key': 'team', 'Value': 'nlp'}]", '{"team":"nlp"}'),
+        ("[{'key': 'team', 'value': 'nlp'}, {'key': 'team', 'value': 'cv'}]", '{"team":"nlp"}'),
+        ("[{'key': NULL, 'value': 'x'}, {'key': 'team', 'value': 'nlp'}, NULL]", '{"team":"nlp"}'),
+        ("CAST([] AS STRUCT(key VARCHAR, value VARCHAR)[])", "{}"),
+        ("CAST(NULL AS STRUCT(key VARCHAR, value VARCHAR)[])", None),
+        ("MAP {'team': 'nlp'}", '{"team":"nlp"}'),
+        ("{'team': 'nlp'}", '{"team":"nlp"}'),
+        ("""CAST(' {"team":"nlp"}' AS JSON)""", '{"team":"nlp"}'),
+    ],
+)
+def test_tags_are_read_by_the_names_of_key_and_value(tags: str, read: str | None, tmp_path: Path) -> None:
+    charges = charges_of(as_parquet(tmp_path, Tags=tags, SkuPriceDetails=tags), "bill.parquet", tmp_path)
+    assert charges("tags, price_details") == [(read, read)]

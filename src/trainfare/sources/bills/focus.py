@@ -5,13 +5,16 @@ Any column order; columns we do not know stay in the archived delivery. What bil
 - null is written as nothing or, in text files, as the word NULL; an empty text in Parquet is null, too;
 - numbers may be DOUBLE in Parquet: the shortest decimal that gives the same DOUBLE is what was meant;
 - some exports carry more digits than 10^-12; these are rounded to it, counted in `finer`, and become a finding;
-- Tags are JSON text, a Parquet map, or (old Azure) JSON without its braces;
+- Tags are JSON text, a Parquet map or list of structs with a key and a value, or (old Azure) JSON without its braces; of equal keys in
+  a list the first counts;
 - ProviderName was replaced by ServiceProviderName in 1.3 and is gone in 1.4;
 - examples and hand-made files leave out columns that the standard demands: BilledCost, EffectiveCost and the
   charge period are needed, the rest is null where it is not there.
 """
 
 import re
+
+import duckdb
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Faults
@@ -84,7 +87,7 @@ BLANKS = " \t\r\n"
 """What may stand before JSON."""
 DAY = 86_400_000_000
 """In microseconds."""
-KEYED = re.compile(r'VARCHAR$|JSON$|"NULL"$|MAP\(|STRUCT\(')
+KEYED = re.compile(r'(VARCHAR|JSON|"NULL"|MAP\(.*\)|STRUCT\(.*\))$', re.DOTALL)
 
 
 def recognise(head: Head) -> bool:
@@ -176,9 +179,25 @@ def _json_text(raw: Raw, name: str) -> str:
     column, type_ = raw.at(name)
     if type_ == "VARCHAR":
         return column
-    if type_.endswith("[]"):
-        return f"CAST(to_json(map_from_entries({column})) AS VARCHAR)"
+    if _lists_pairs(type_):
+        return f"CAST(to_json({_paired(column)}) AS VARCHAR)"
     return f"CAST(to_json({column}) AS VARCHAR)"
+
+
+def _lists_pairs(type_: str) -> bool:
+    """Whether a column's type is a list of structs that have a key and a value, whatever else they have."""
+    if not type_.endswith("[]"):
+        return False
+    entry = duckdb.sqltype(type_.removesuffix("[]"))
+    return entry.id == "struct" and {"key", "value"} <= {str(name).lower() for name, _ in entry.children}
+
+
+def _paired(pairs: str) -> str:
+    """SQL for a list of keys and values as a map. Of equal keys the first counts, and no key is no tag."""
+    keys = f"list_transform({pairs}, lambda pair: pair.key)"
+    counts = f"pair.key IS NOT NULL AND list_position({keys}, pair.key) = place"
+    pair = "struct_pack(key := CAST(pair.key AS VARCHAR), value := pair.value)"
+    return f"map_from_entries(list_transform(list_filter({pairs}, lambda pair, place: {counts}), lambda pair: {pair}))"
 
 
 def _tags(raw: Raw, may_begin_blank: bool) -> str:
@@ -254,12 +273,18 @@ def _check_words(raw: Raw, faults: Faults) -> None:
         do = f"FOCUS has {', '.join(CHARGE_CATEGORIES)}."
         raw.check(faults, f"{raw.text('ChargeCategory')} NOT IN ({allowed})", shown, do, ["ChargeCategory"])
     for name in ("Tags", "SkuPriceDetails"):
-        if raw.has(name) and not KEYED.match(raw.at(name)[1]):
-            held = raw.at(name)[1]
-            do = 'Write a flat JSON object such as {"team": "nlp"}, or a map.'
-            faults.add(raw.header, f"column {name} has type {held}, which has no keys", do)
-    if raw.is_text("Tags"):
-        tags = _tags(raw, may_begin_blank=True)
-        bad = f"{tags} IS NOT NULL AND NOT json_valid({tags})"
+        if raw.has(name):
+            _check_keyed(raw, name, faults)
+
+
+def _check_keyed(raw: Raw, name: str, faults: Faults) -> None:
+    """What holds tags or details must have keys; text and JSON are asked line by line."""
+    held = raw.at(name)[1]
+    if not KEYED.match(held) and not _lists_pairs(held):
+        do = 'Write a flat JSON object such as {"team": "nlp"}, a map, or a list of structs with a key and a value.'
+        faults.add(raw.header, f"column {name} has type {held}, which has no keys with values", do)
+    if held == "JSON" or (name == "Tags" and held == "VARCHAR"):
+        words = _tags(raw, may_begin_blank=True) if held == "VARCHAR" else raw.text(name)
+        bad = f"{words} IS NOT NULL AND NOT (json_valid({words}) AND ltrim({words}, {quoted(BLANKS)}) LIKE '{{%')"
         do = 'Write a flat object such as {"team": "nlp"}.'
-        raw.check(faults, bad, f"{raw.shown('Tags')} || ' is not a JSON object'", do, ["Tags"])
+        raw.check(faults, bad, f"{raw.shown(name)} || ' is not a JSON object'", do, [name])

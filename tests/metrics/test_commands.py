@@ -84,10 +84,29 @@ def test_a_report_names_what_it_takes_for_productive(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize("productive", ["not_lost", "busy"])
+def test_a_report_of_files_tells_productive_hours_as_a_workspace_does(
+    run: Run, workspace: Path, capsys: pytest.CaptureFixture[str], productive: str
+) -> None:
+    asked = ["--per", "productive", "--productive", productive, "--format", "json"]
+    files = {one: str(workspace / f"{one}.csv") for one in ("bill", "jobs", "machines", "measured")}
+    of_workspace = json.loads(run("report", *asked)[1])
+    named = ["--jobs", files["jobs"], "--machines", files["machines"], "--with", files["measured"]]
+    with pytest.raises(SystemExit) as left:
+        main(["report", files["bill"], *named, *asked])
+    assert not left.value.code
+    assert json.loads(capsys.readouterr().out)["rows"] == of_workspace["rows"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
         (["metrics", "--metric", "M11"], "--metric: there is no metric M11\n  Known are M1, M2,"),
+        (["report", "--productive", "busy"], "--productive: means nothing with --per wall\n  Add --per productive."),
+        (
+            ["report", "b.csv", "--jobs", "j.csv"],
+            "report: files are given, and a workspace too\n  Leave the files out,",
+        ),
         (
             ["metrics", "--by", "machine"],
             "--by: not every metric is known by 'machine'\n  Group by one of job, attempt,",

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from trainfare.config import FILE_NAME, Config, load
 from trainfare.errors import TrainfareError
@@ -41,6 +42,11 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
         show_default=True,
         help="How to print.",
     )
+
+
+def is_given(name: str) -> bool:
+    """Whether the user wrote this option; a default is nothing that was asked for."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def as_month(text: str | None, where: str = "--month") -> Month | None:

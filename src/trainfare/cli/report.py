@@ -79,11 +79,12 @@ def report(
     From files:        trainfare report bill.csv --jobs jobs.csv [--machines machines.csv]
     From a workspace:  trainfare report [--month 2026-10] --by team --by project
     """
+    _require_one_meaning(bool(bills or jobs or machines or others), per)
     with ExitStack() as stack:
         wanted = options.as_month(month)
         if bills or jobs or machines or others:
             config = _config_of_files(bills, jobs, (*machines, *others), config_path, zone)
-            opened = _open_files(stack, config, wanted)
+            opened = _open_files(stack, config, wanted, only_cost=per != "productive")
         else:
             config = options.settings_of(workspace)
             opened = published.open_book(stack, config, workspace, wanted)
@@ -114,6 +115,15 @@ def show(answer: cost.Report, format_: str) -> None:
             terminal.talk(line)
 
 
+def _require_one_meaning(has_files: bool, per: str) -> None:
+    """What would be left unread without a word is refused."""
+    if has_files and options.is_given("workspace"):
+        do = "Leave the files out, or leave -w out: a report is of files or of a workspace."
+        raise TrainfareError("report", "files are given, and a workspace too", do)
+    if per != "productive" and options.is_given("productive"):
+        raise TrainfareError("--productive", f"means nothing with --per {per}", "Add --per productive.")
+
+
 def _config_of_files(
     bills: tuple[str, ...], jobs: tuple[str, ...], others: tuple[str, ...], path: Path | None, zone: str | None
 ) -> Config:
@@ -128,13 +138,13 @@ def _config_of_files(
     return msgspec.structs.replace(config, source=tuple(sources), folder=Path("/"))
 
 
-def _open_files(stack: ExitStack, config: Config, month: Month | None) -> Opened:
+def _open_files(stack: ExitStack, config: Config, month: Month | None, only_cost: bool) -> Opened:
     from trainfare import pipeline
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True)))
     engine = stack.enter_context(pipeline.fresh_engine())
     with terminal.progress() as told:
         books = pipeline.books_of_files(
-            config, folder, engine, month, told, {"bill": "bill", "jobs": "job log"}, only_cost=True
+            config, folder, engine, month, told, {"bill": "bill", "jobs": "job log"}, only_cost=only_cost
         )
         return open_books(engine, books)

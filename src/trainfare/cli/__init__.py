@@ -1,5 +1,11 @@
 """The command line: one short function per command. Nothing heavy is imported before a command needs it."""
 
-from trainfare.cli.main import main
+import sys
+
+try:
+    from trainfare.cli.main import main
+except KeyboardInterrupt:  # Ctrl-C before there is a command that could tell it
+    print("interrupted", file=sys.stderr)
+    raise SystemExit(130) from None
 
 __all__ = ["main"]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from trainfare import __version__
+from trainfare.cli import interrupts
 from trainfare.errors import TrainfareError
 
 COMMANDS = {
@@ -71,7 +72,8 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     try:
-        code = _run(arguments)
+        with interrupts.noticed():
+            code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
@@ -91,15 +93,26 @@ def _run(arguments: Sequence[str] | None) -> int:
         # Without its own ending of the process, click gives the code that a command left with as an answer.
         told = list(arguments) if arguments is not None else None
         left = cli.main(args=told, prog_name="trainfare", standalone_mode=False)
+    except interrupts.PressedError as error:
+        return interrupts.tell(str(error))
     except (click.Abort, KeyboardInterrupt):
-        return 130
-    except click.ClickException as error:
+        return interrupts.tell()
+    except Exception as error:
+        if interrupts.is_one(error):
+            return interrupts.tell()
+        return _left_with(error)
+    return left if isinstance(left, int) else 0
+
+
+def _left_with(error: Exception) -> int:
+    """Tell an error that is meant for the user; any other goes on."""
+    if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
-    except TrainfareError as error:
+    if isinstance(error, TrainfareError):
         click.echo(str(error), err=True)
         return error.exit_code
-    return left if isinstance(left, int) else 0
+    raise error
 
 
 _FULL = ("the disk is full", "Free some space and run the command again; what was published stands.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trainfare.cli import options, published, terminal
+from trainfare.cli import interrupts, options, published, terminal
 from trainfare.config import FILE_NAME
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
@@ -61,7 +61,8 @@ def build(workspace: Path, month: str | None, as_of: str | None, engine: str | N
     started = time.monotonic()
     with ExitStack() as stack:
         store = published.open_store(stack, config, workspace)
-        with terminal.progress() as told:
+        before = _versions(store)
+        with interrupts.told_as(lambda: _interrupted(before, _versions(store))), terminal.progress() as told:
             built = pipeline.build(config, store, only, told, options.as_moment(as_of, "--as-of"))
         for one in built:
             terminal.talk(_told(one, time.monotonic() - started))
@@ -69,6 +70,18 @@ def build(workspace: Path, month: str | None, as_of: str | None, engine: str | N
             terminal.talk(line)
         if built:
             terminal.talk(f"next: trainfare report --month {built[-1].book.month}")
+
+
+def _versions(store: "Store") -> dict[Month, int]:
+    """The newest version of each month."""
+    found = {month: store.catalog.latest(month) for month in store.catalog.months()}
+    return {month: book.version for month, book in found.items() if book}
+
+
+def _interrupted(before: dict[Month, int], after: dict[Month, int]) -> str:
+    """What stands after a build that did not come to its end: each month is published whole or not at all."""
+    new = [f"{month} version {version}" for month, version in after.items() if before.get(month) != version]
+    return f"interrupted; published before that: {', '.join(new)}" if new else "interrupted; nothing was published"
 
 
 def _told(built: "Built", seconds: float) -> str:

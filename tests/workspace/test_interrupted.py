@@ -6,20 +6,23 @@ import sys
 from .company import NOVEMBER, OCTOBER
 from .folder import Ran, Workspace
 
-LONG_QUERY = """
-import os, signal, threading
+PRESSED = """
+import os, signal
 from trainfare import pipeline
-from trainfare.engine.duckdb import DuckDB
 
-def endless(*_):
-    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
-    DuckDB().row("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")
+def as_the_engine_does(*_):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+    except KeyboardInterrupt:
+        raise RuntimeError("Query interrupted") from None
 """
-IN_A_QUERY = f"{LONG_QUERY}\npipeline.build = endless"
-AFTER_THE_FIRST_MONTH = f"""{LONG_QUERY}
+IN_A_QUERY = f"{PRESSED}\npipeline.build = as_the_engine_does"
+AFTER_THE_FIRST_MONTH = f"""{PRESSED}
 whole = pipeline._build_month
 def once(*given):
-    pipeline._build_month = endless
+    pipeline._build_month = as_the_engine_does
     return whole(*given)
 pipeline._build_month = once
 """

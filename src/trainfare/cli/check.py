@@ -95,7 +95,9 @@ def _show_rows(opened: Opened, code: str, format_: str) -> None:
     checking.require_checkable(opened)
     rows = checking.evidence(opened, code)
     if not rows:
-        raise TrainfareError("check", f"nothing in the book shows '{code}'", "See what there is: trainfare check")
+        raise TrainfareError(
+            "check", f"nothing in the book shows '{code}'", f"See what there is: {options.command('check')}"
+        )
     month = str(opened.books[0].month)
     if format_ == "json":
         print(records.as_json("rows", rows, month=month, code=code))
@@ -138,7 +140,9 @@ def _tell(found: list[checking.Finding], book: "Book") -> None:
                 terminal.show(Text(f"    {line}"))
             terminal.show(Text(f"    Likely cause: {one.cause}."))
             terminal.show(Text(f"    What to do: {one.remedy}"))
-            terminal.show(Text(f"    More: trainfare check {one.code}; {one.command}"))
+            more = (f"check {one.code}", one.command.removeprefix("trainfare "))
+            asked = f" --month {book.month}" if options.is_given("month") else ""
+            terminal.show(Text(f"    More: {'; '.join(options.command(line + asked) for line in more)}"))
             if one.repairs:
                 terminal.show(Text("    These settings would repair most of it:"))
                 terminal.show(Text("\n".join(f"      {line}" for line in one.repairs.splitlines())))

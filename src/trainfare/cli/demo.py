@@ -106,13 +106,13 @@ def demo(folder: Path, seed: int, months: int, serving: bool, port: int) -> None
         )
     terminal.talk(f"\nInvented and built in {folder}: {invented.summary}. Try next:")
     for line in (
-        "trainfare report --by project --by day --per gpu",
-        f"trainfare explain {dearest}",
-        "trainfare rules test",
-        "trainfare reconcile",
-        *(() if serving else ("trainfare serve",)),
+        "report --by project --by day --per gpu",
+        f"explain {dearest}",
+        "rules test",
+        "reconcile",
+        *(() if serving else ("serve",)),
     ):
-        terminal.talk(f"  {line} -w {folder}")
+        terminal.talk(f"  {options.command(line, folder)}")
     if serving:
         _serve(folder, port)
 
@@ -135,7 +135,7 @@ def _serve(folder: Path, port: int) -> None:
     from trainfare.cli.serve import serve
 
     if not terminal.is_interactive():
-        terminal.talk(f"\nThe pages: trainfare serve -w {folder} --port {port}")
+        terminal.talk(f"\nThe pages: {options.command(f'serve --port {port}', folder)}")
         return
     Timer(1.5, webbrowser.open, [f"http://127.0.0.1:{port}/"]).start()
     click.get_current_context().invoke(serve, workspace=folder, port=port)

@@ -1,5 +1,6 @@
 """Options that several commands share, and what they mean."""
 
+import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,6 +50,12 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
+def command(line: str, workspace: Path | None = None) -> str:
+    """A command to type next, as it works from here: for this workspace, or the one that was given."""
+    folder = workspace or click.get_current_context().params.get("workspace", Path())
+    return f"trainfare {line}" + ("" if folder == Path() else f" -w {shlex.quote(str(folder))}")
+
+
 def as_month(text: str | None, where: str = "--month") -> Month | None:
     if text is None:
         return None
@@ -73,7 +80,8 @@ def settings_of(workspace: Path) -> Config:
     """The settings of a workspace; a folder without them is no workspace."""
     path = workspace / FILE_NAME
     if not path.exists():
-        do = "Make one with: trainfare init   (or give files: trainfare report BILL --jobs JOBS)"
+        made = "trainfare init" if workspace == Path() else f"trainfare init {shlex.quote(str(workspace))}"
+        do = f"Make one with: {made}   (or give files: trainfare report BILL --jobs JOBS)"
         raise TrainfareError(str(path.parent.resolve()), f"this is no workspace: it has no {FILE_NAME}", do)
     config = load(path)
     seek(config.s3_endpoint)

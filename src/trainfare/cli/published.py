@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 
+from trainfare.cli import options
 from trainfare.config import Config
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
@@ -21,7 +22,8 @@ def latest(store: Store, month: Month | None) -> Book:
     book = store.catalog.latest(wanted) if wanted else None
     if book is None:
         what = f"there is no book of {wanted}" if wanted else "nothing has been built yet"
-        told = f"There are books of {', '.join(map(str, months))}." if months else "Build one with: trainfare build"
+        do = f"Build one with: {options.command('build')}"
+        told = f"There are books of {', '.join(map(str, months))}." if months else do
         raise IncompleteError("workspace", what, told)
     return book
 

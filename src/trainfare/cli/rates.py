@@ -35,6 +35,7 @@ def rates(path: Path, since: datetime | None, currencies: tuple[str, ...]) -> No
     if not found:
         raise TrainfareError("rates", "there are no such rates", "Check --currency and --since, or update the package.")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="", encoding="utf-8") as out:
             csv.writer(out, lineterminator="\n").writerows([COLUMNS, *found])
     except OSError as error:

@@ -55,7 +55,7 @@ def _require_sign_in(config: Config, workspace: Path, host: str) -> None:
         with ExitStack() as stack:
             users = published.open_store(stack, config, workspace).catalog.access.users()
         if not any(user.has_password and not user.disabled_at for user in users):
-            do = "Add one with: trainfare user add NAME --role admin"
+            do = f"Add one with: {options.command('user add NAME --role admin')}"
             raise TrainfareError("[serve] sign_in", "nobody has a password to sign in with", do)
 
 

@@ -55,7 +55,7 @@ def simulate(folder: Path, seed: int, machines: int, faults: Sequence[str], bill
     for code, money in played.stakes.items():
         terminal.talk(f"{code}: {money:,.2f} USD are at stake")
     terminal.talk(f"{folder}: {played.summary}  ({time.monotonic() - started:.1f} s)")
-    terminal.talk(f"next: trainfare build -w {folder}; trainfare check -w {folder}")
+    terminal.talk(f"next: {options.command('build', folder)}; {options.command('check', folder)}")
 
 
 @click.command()

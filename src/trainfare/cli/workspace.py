@@ -36,7 +36,7 @@ def init(folder: Path) -> None:
         raise TrainfareError(
             str(path), f"cannot be written ({error.strerror})", "Name a folder you may write to."
         ) from None
-    terminal.talk(f"Made {path}. Name your bill and job log there, then run: trainfare build")
+    terminal.talk(f"Made {path}. Name your bill and job log there, then run: {options.command('build', folder)}")
 
 
 @click.command()
@@ -69,7 +69,7 @@ def build(workspace: Path, month: str | None, as_of: str | None, engine: str | N
         for line in _standing(store, {one.book.month for one in built}, only):
             terminal.talk(line)
         if built:
-            terminal.talk(f"next: trainfare report --month {built[-1].book.month}")
+            terminal.talk(f"next: {options.command(f'report --month {built[-1].book.month}')}")
 
 
 def _versions(store: "Store") -> dict[Month, int]:

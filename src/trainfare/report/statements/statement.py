@@ -105,6 +105,10 @@ class Statement:
         return self.total == self.bill == sum((part for _, part in self.ties), Decimal(0))
 
 
+_SLURM = {"team": "Account, or ", "cost_center": "WCKey, or ", "owner": "User, or "}
+"""What of a job's record in Slurm is a label; any can stand in its comment."""
+
+
 def statements(
     opened: Opened, question: Question, key: str, closed: Closed, wanted: Sequence[str] = ()
 ) -> list[Statement]:
@@ -117,7 +121,10 @@ def statements(
         told = ", ".join(named[:12]) + (" ..." if len(named) > 12 else "")
         raise TrainfareError("statement", f"nothing is charged to {key} '{missing[0]}'", f"There are {told}.")
     if named == [NONE]:
-        do = "Say where it stands below [labels] in the settings, or choose another with --by team."
+        do = (
+            f'Add a column {key} to the job log (of Slurm: {_SLURM.get(key, "")}--comment "{key}=...") and build again, '
+            "or choose another label with --by."
+        )
         raise TrainfareError("statement", f"no job has a {key}", do)
     return [
         _statement(opened, report, key, closed, row) for row in report.rows if not wanted or _value(row, key) in wanted

@@ -35,7 +35,7 @@ def explain(
     """Open one job's money in a published book: the same account run again from the same deliveries and settings."""
     opened = open_books(engine, [store.files(book_)])
     chosen = opened.currency(currency, usual, basis)
-    require_job(engine, job_id, chosen)
+    require_job(engine, job_id, str(book_.month))
     booked = stored(engine, job_id, basis, chosen)
     pipeline.reopen(store, book_, engine)
     lineage.open_job(engine, job_id)

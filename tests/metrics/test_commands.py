@@ -117,3 +117,17 @@ def test_what_cannot_be_answered_is_refused(run: Run, arguments: list[str], text
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert text in err
+
+
+def test_nothing_of_a_total_below_zero_is_no_negative_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    times = "2026-10-01T00:00:00Z,2026-10-01T04:00:00Z"
+    (tmp_path / "bill.csv").write_text(
+        "BilledCost,EffectiveCost,BillingCurrency,ChargeCategory,ChargePeriodStart,ChargePeriodEnd,ResourceId\n"
+        f"-8.00,-8.00,USD,Credit,{times},n1\n"
+    )
+    (tmp_path / "jobs.csv").write_text(f"job_id,attempt,machine_id,started,ended,gpus,team\na,1,n1,{times},4,nlp\n")
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(tmp_path / "bill.csv"), "--jobs", str(tmp_path / "jobs.csv")])
+    told = capsys.readouterr().out
+    assert (left.value.code or 0, "-8.00" in told) == (0, True)
+    assert "-0.0%" not in told

@@ -35,7 +35,7 @@ def test_a_closed_month_is_left_alone(built: Workspace) -> None:
     built.write_jobs(OCTOBER, seed=2)
     rule = '[[rule]]\nname = "storage is shared"\nmatch = { category = "storage" }\namong = "all"\n'
     built.write("trainfare.toml", company.settings() + rule)
-    assert built.build()[1] == "2026-10  closed with version 1; what came later is in the next open month"
+    assert built.build()[1] == "2026-10  closed with version 1; what came later is in 2026-11"
     assert built.books() == [("2026-10", 1), ("2026-11", 1), ("2026-11", 2)]
     assert built.digits(OCTOBER) == before
     built.require_sound()
@@ -45,14 +45,14 @@ def test_asking_for_a_closed_month_says_that_it_is_closed(built: Workspace) -> N
     built.close(OCTOBER)
     restate(built, OCTOBER, "50")
     assert built.run("build", "--month", OCTOBER).err == (
-        "2026-10  closed with version 1; what came later is in the next open month\n"
+        "2026-10  closed with version 1; what comes later is booked in the next open month\n"
     )
     assert built.books() == [("2026-10", 1), ("2026-11", 1)]
 
 
 def test_closing_alone_changes_no_open_month(built: Workspace) -> None:
     built.close(OCTOBER)
-    assert built.build()[0] == "2026-11  nothing changed: version 1 stands"
+    assert built.build() == ["2026-11  nothing changed: version 1 stands", "2026-10  closed with version 1"]
 
 
 def test_a_later_difference_is_an_adjustment_in_the_next_open_month(built: Workspace) -> None:

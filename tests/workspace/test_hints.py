@@ -8,7 +8,8 @@ import pytest
 
 from trainfare.cli import main
 
-from .company import OCTOBER
+from . import company
+from .company import NOVEMBER, OCTOBER
 from .folder import Ran, Workspace
 
 
@@ -63,3 +64,46 @@ def test_rates_make_the_folder_they_are_written_to(tmp_path: Path, capsys: pytes
     path = tmp_path / "rates" / "ecb.csv"
     assert typed(f"trainfare rates {path} --since 2024-01-01 --currency USD", capsys).code == 0
     assert path.exists()
+
+
+def test_a_job_of_another_month_is_found_there(built: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = built.run("explain", f"alone-{OCTOBER}")
+    assert ran.code == 2
+    first, hint = ran.err.splitlines()
+    assert first == f"explain: there is no job 'alone-{OCTOBER}' in the book of {NOVEMBER}"
+    assert hint.startswith(f"  It is in {OCTOBER}: trainfare explain")
+    assert typed(hint.partition(": ")[2], capsys).code == 0
+
+
+def test_a_job_of_no_month_is_said_how_to_list(built: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = built.run("explain", "?", "--month", OCTOBER)
+    first, hint = ran.err.splitlines()
+    assert first == f"explain: there is no job '?' in the book of {OCTOBER}"
+    assert typed(hint.partition(": ")[2], capsys).code == 0
+    assert f"--month {OCTOBER} -w" in hint
+
+
+def test_a_difference_of_rules_is_not_called_one_of_the_bill(built: Workspace) -> None:
+    rule = '[[rule]]\nname = "storage is shared"\nmatch = { category = "storage" }\namong = "all"\n'
+    built.write("trainfare.toml", company.settings() + rule)
+    built.build()
+    told = " ".join(built.run("diff").out.split())
+    assert "the bill is the same, other rules take its charges" in told
+    assert "what is different on the bill" not in told
+
+
+def test_a_difference_of_the_bill_is_shown_in_plain_digits(
+    built: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the older month has a second version, so that the newest has nothing to compare."""
+    built.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-4", "0.000000028"))
+    built.build()
+    ran = built.run("diff")
+    assert ran.code == 3
+    first, hint = ran.err.splitlines()
+    assert first == f"book {NOVEMBER}: it has only one version"
+    assert hint.startswith(f"  There are two versions or more of {OCTOBER}: trainfare diff --month {OCTOBER} -w")
+    told = typed(hint.partition(": ")[2], capsys).out
+    assert "what is different on the bill" in " ".join(told.split())
+    assert "0.000000028" in told
+    assert "e-8" not in told.lower()

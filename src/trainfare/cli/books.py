@@ -11,10 +11,12 @@ import click
 from trainfare import closing
 from trainfare.cli import options, published, terminal
 from trainfare.errors import IncompleteError
+from trainfare.period import Month
 from trainfare.report import records
-from trainfare.report.difference import causes, difference
+from trainfare.report.difference import causes, difference, is_same_bill
 from trainfare.report.reconcile import KEYS
 from trainfare.report.reconcile import reconcile as reconciled
+from trainfare.store import Store
 from trainfare.tables import BASES
 
 
@@ -62,8 +64,7 @@ def diff(old: int | None, new: int | None, workspace: Path, month: str | None, b
         new = new or newest.version
         old = old or new - 1
         if old < 1:
-            do = "Build it again when something has changed."
-            raise IncompleteError(f"book {newest.month}", "it has only one version", do)
+            raise _one_version(store, newest.month)
         from trainfare.pipeline import fresh_engine
 
         engine = stack.enter_context(fresh_engine())
@@ -76,7 +77,7 @@ def diff(old: int | None, new: int | None, workspace: Path, month: str | None, b
         if bill:
             terminal.show(
                 records.as_table(
-                    f"{title}: what the bill says differently",
+                    f"{title}: {_SAME_BILL if is_same_bill(bill) else _OTHER_BILL}",
                     bill,
                     ["source", "category", "rule", "before", "after", "change", "currency"],
                 )
@@ -99,6 +100,20 @@ def diff(old: int | None, new: int | None, workspace: Path, month: str | None, b
         basis=basis,
         bill=[{key: records.plain(value) for key, value in record.items()} for record in bill],
     )
+
+
+_SAME_BILL = "the bill is the same, other rules take its charges"
+_OTHER_BILL = "what is different on the bill"
+
+
+def _one_version(store: Store, month: Month) -> IncompleteError:
+    """There is nothing to compare in this month; say in which there is."""
+    others = [str(book.month) for book in store.catalog.books() if book.version == 2]
+    do = "Build it again when something has changed."
+    if others:
+        line = options.command(f"diff --month {others[-1]}")
+        do = f"There are two versions or more of {', '.join(others)}: {line}"
+    return IncompleteError(f"book {month}", "it has only one version", do)
 
 
 @click.command()

@@ -1,18 +1,24 @@
 """`trainfare explain`: where a job's money comes from."""
 
 import json
+import shlex
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trainfare.cli import options, published, terminal
 from trainfare.errors import TrainfareError
 from trainfare.report import records
-from trainfare.report.explain import Explanation
+from trainfare.report.explain import Explanation, NoJobError
+from trainfare.report.opened import select_of
 from trainfare.report.render import exact, money
 from trainfare.tables import BASES
+
+if TYPE_CHECKING:
+    from trainfare.engine.duckdb import DuckDB
+    from trainfare.store import Book, Store
 
 
 @click.command()
@@ -48,7 +54,10 @@ def explain(
         engine = stack.enter_context(pipeline.fresh_engine())
         with terminal.progress() as told:
             told(f"opening {book.month}")
-            found = reopened.explain(store, book, engine, job, basis, currency, config.currency)
+            try:
+                found = reopened.explain(store, book, engine, job, basis, currency, config.currency)
+            except NoJobError as error:
+                raise _no_job(store, book, engine, job, error.near) from None
     if found.opened != found.stored:
         do = "This is a fault of Trainfare: please report it."
         raise TrainfareError(f"explain {job}", f"the parts add up to {found.opened}, the book says {found.stored}", do)
@@ -58,6 +67,23 @@ def explain(
         print(records.as_csv(found.lines), end="")
     else:
         _table(found, lines, 100_000 if everything else 20)
+
+
+def _no_job(store: "Store", book: "Book", engine: "DuckDB", job: str, near: list[str]) -> TrainfareError:
+    """The job is not in this book: say which others have it, or how to see what there is."""
+    from trainfare.engine.sql import quoted
+
+    month, there = str(book.month), []
+    for other in (store.catalog.latest(one) for one in store.catalog.months() if one != book.month):
+        kept = select_of(store.files(other), "book_attempts") if other else "SELECT NULL AS job_id"
+        if other and engine.row(f"SELECT count(*) FROM ({kept}) WHERE job_id = {quoted(job)}")[0]:
+            there.append(str(other.month))
+    listed_with = options.command(f"report --by job --month {month}")
+    error = NoJobError(job, month, near, listed_with)
+    if there:
+        line = options.command(f"explain {shlex.quote(job)} --month {there[-1]}")
+        return TrainfareError(error.where, error.what, f"It is in {', '.join(there)}: {line}")
+    return error
 
 
 def _table(found: Explanation, lines: bool, most: int) -> None:

@@ -103,6 +103,18 @@ def _standing(store: "Store", built: set[Month], only: Month | None) -> Iterator
     """Months that were not built, and why their books stand as they are."""
     for month in store.catalog.months():
         if closing := store.catalog.closing(month):
-            yield f"{month}  closed with version {closing.version}; what came later is in the next open month"
+            yield f"{month}  closed with version {closing.version}{_later(store, month, only)}"
         elif month not in built and only is None:
             yield f"{month}  no source has charges of it any more: its last version stands"
+
+
+def _later(store: "Store", closed: Month, only: Month | None) -> str:
+    """Where that stands which came after a month was closed; nothing, if nothing came."""
+    from trainfare.sources.deliver import ADJUSTING
+
+    books = [store.catalog.latest(month) for month in store.catalog.months()]
+    mark = f"{ADJUSTING}{closed}"
+    into = [str(book.month) for book in books if book and any(one.source.endswith(mark) for one in book.totals)]
+    if into:
+        return f"; what came later is in {' and '.join(into)}"
+    return "; what comes later is booked in the next open month" if only == closed else ""

@@ -1,5 +1,6 @@
 """What changed between two versions of a month, by payer and reason."""
 
+from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import DuckDB, quoted
@@ -20,7 +21,7 @@ def difference(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> li
 
 
 def causes(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> list[dict[str, Any]]:
-    """What the bill itself says differently: per source and rule, the charges before and after."""
+    """What of the charges is different: per source, category and rule, before and after. The bill may be the same and the rules others."""
     sides = [f"SELECT *, {sign} AS side FROM ({select_of(book, 'bill_totals')})" for book, sign in ((old, 0), (new, 1))]
     return engine.records(
         "SELECT source, category, rule, currency, "
@@ -28,6 +29,15 @@ def causes(engine: DuckDB, old: BookFiles, new: BookFiles, basis: str) -> list[d
         f"FROM ({' UNION ALL BY NAME '.join(sides)}) GROUP BY source, category, rule, currency "
         "HAVING after <> before ORDER BY abs(change) DESC, source, category, rule"
     )
+
+
+def is_same_bill(found: list[dict[str, Any]]) -> bool:
+    """Whether these differences are the rules' alone: per source and category, what one takes more another takes less."""
+    changes: dict[tuple[str, str, str], Decimal] = {}
+    for one in found:
+        key = one["source"], one["category"], one["currency"]
+        changes[key] = changes.get(key, Decimal(0)) + one["change"]
+    return not any(changes.values())
 
 
 def _sides(basis: str) -> str:

@@ -23,7 +23,16 @@ class Explanation:
     stored: Decimal
 
 
-def require_job(engine: DuckDB, job_id: str, currency: str) -> None:
+class NoJobError(TrainfareError):
+    """A job that is not in a book, and the names there that are near."""
+
+    def __init__(self, job_id: str, month: str, near: list[str], listed_with: str) -> None:
+        do = f"Did you mean {', '.join(near)}?" if near else f"List them with: {listed_with}"
+        super().__init__("explain", f"there is no job '{job_id}' in the book of {month}", do)
+        self.near = near
+
+
+def require_job(engine: DuckDB, job_id: str, month: str) -> None:
     """A job that the book does not have is refused, with names that are near."""
     if engine.row(f"SELECT count(*) FROM attempts WHERE job_id = {quoted(job_id)}")[0]:
         return
@@ -31,8 +40,7 @@ def require_job(engine: DuckDB, job_id: str, currency: str) -> None:
         f"SELECT job_id FROM (SELECT DISTINCT job_id, jaro_winkler_similarity(job_id, {quoted(job_id)}) AS alike FROM attempts) "
         "WHERE alike > 0.8 ORDER BY alike DESC, job_id LIMIT 3"
     )
-    do = f"Did you mean {', '.join(name for (name,) in near)}?" if near else "List them with: trainfare report --by job"
-    raise TrainfareError("explain", f"there is no job '{job_id}' in this book", do)
+    raise NoJobError(job_id, month, [name for (name,) in near], f"trainfare report --by job --month {month}")
 
 
 def stored(engine: DuckDB, job_id: str, basis: str, currency: str) -> Decimal:

@@ -153,7 +153,8 @@ def money(value: Decimal | None, places: int = 2) -> str:
     if value is None:
         return NONE
     if value and abs(value) < CENT / 2:
-        return f"{value:.2g}" if abs(value) < Decimal("0.00005") else f"{value:,.4f}"
+        # Two digits that count, and never an exponent: not everybody who reads a bill reads those.
+        return f"{Decimal(f'{value:.1e}').normalize():f}" if abs(value) < Decimal("0.00005") else f"{value:,.4f}"
     return f"{value:,.{places}f}"
 
 
@@ -247,7 +248,10 @@ def _marked(cost: Decimal | None, estimated: Decimal) -> str:
 
 
 def _share(part: Decimal, whole: Decimal) -> str:
-    return f"{part / whole:.1%}" if whole else NONE
+    if not whole:
+        return NONE
+    told = f"{part / whole:.1%}"
+    return "0.0%" if told == "-0.0%" else told
 
 
 SPARED = ("p95", "median", "of all", "jobs")

@@ -12,6 +12,7 @@ from trainfare.cli import main
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Faults
 from trainfare.sources.recognise import recognise
+from trainfare.sources.schedulers import jobs_file
 
 MEASURED = """\
 job_id,attempt,machine_id,started,ended,measure,value,from_region,to_region
@@ -100,4 +101,66 @@ def test_a_measured_job_that_no_log_has_is_a_finding(
     assert findings["MEASURED_JOB_UNKNOWN"]["evidence"] == [
         "job a attempt 2, 2 measurements",
         "job x attempt 1, 1 measurements",
+    ]
+
+
+LEFT_OUT = {
+    "jobs": "job_id,attempt,machine_id,started,ended\na,1,n1,2026-03-29T02:30:00,2026-03-29T03:30:00\n",
+    "machines": "machine_id,existed_from\nn1,2026-03-29 02:30:00\n",
+    "measurements": "job_id,attempt,started,measure,value\na,1,2026-03-29T02:30:00.5,step,1\n",
+    "prices": "kind,price,currency,valid_from\np5.48xlarge,98.32,USD,2026-03-29T02:30\n",
+}
+
+
+def told_of(path: Path, zone: str) -> list[tuple[str, str]]:
+    """What is wrong in this file, and what to do."""
+    engine, faults = DuckDB(), Faults()
+    format_, _ = recognise(engine, path)
+    format_.read(engine, path, "taken", zone, faults)
+    return [(fault.what, fault.do) for fault in faults.found]
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+@pytest.mark.parametrize("ending", WAYS)
+def test_a_time_that_the_clock_left_out_is_refused(name: str, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"anything.{ending}"
+    WAYS[ending](LEFT_OUT[name], path)
+    ((what, do),) = told_of(path, "Europe/Berlin")
+    assert "2026-03-29" in what
+    assert what.endswith("does not exist in Europe/Berlin: the clock was put forward")
+    assert do == "Check the zone, or write the time with its offset, as in 2026-10-01T00:00:00Z."
+    assert told_of(path, "UTC") == told_of(path, "America/New_York") == []
+
+
+def test_a_typed_time_that_the_clock_left_out_is_refused_too(tmp_path: Path) -> None:
+    times = "TIMESTAMP '2026-03-29 02:30:00' AS started, TIMESTAMPTZ '2026-03-29 02:30:00+00' AS ended"
+    row = f"SELECT 'a' AS job_id, 1 AS attempt, 'n1' AS machine_id, {times}"
+    duckdb.execute(f"COPY ({row}) TO '{tmp_path / 'jobs.parquet'}' (FORMAT parquet)")
+    told = [what for what, _ in told_of(tmp_path / "jobs.parquet", "Europe/Berlin")]
+    assert told == ["started '2026-03-29 02:30:00' does not exist in Europe/Berlin: the clock was put forward"]
+
+
+@pytest.mark.parametrize(
+    "time", ["2026-03-29T02:30:00+01:00", "2026-03-29T02:30:00Z", "1774747800", "2026-03-29T03:00:00"]
+)
+def test_a_time_that_exists_is_taken_on_the_day_the_clock_is_put_forward(time: str, tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text(f"job_id,attempt,machine_id,started,ended\na,1,n1,{time},\n")
+    assert told_of(tmp_path / "jobs.csv", "Europe/Berlin") == []
+
+
+def test_a_day_that_has_no_midnight_begins_all_the_same(tmp_path: Path) -> None:
+    """In Cairo the clock goes from 23:59 to 01:00; who writes a day has not written a wrong time."""
+    (tmp_path / "machines.csv").write_text("machine_id,existed_from\nn1,2026-04-24\n")
+    assert told_of(tmp_path / "machines.csv", "Africa/Cairo") == []
+
+
+def test_of_an_hour_that_comes_twice_the_second_is_meant(tmp_path: Path) -> None:
+    log = "job_id,attempt,machine_id,started,ended\na,1,n1,2026-10-25T02:30:00,2026-10-25T03:30:00\n"
+    (tmp_path / "jobs.csv").write_text(log)
+    engine, faults = DuckDB(), Faults()
+    jobs_file.read(engine, tmp_path / "jobs.csv", "taken", "Europe/Berlin", faults)
+    faults.refuse()
+    assert [str(time) for time in engine.row("SELECT started, ended FROM taken")] == [
+        "2026-10-25 01:30:00",
+        "2026-10-25 02:30:00",
     ]

@@ -96,8 +96,8 @@ class Raw:
         whole += f"WHEN regexp_full_match({text}, '[0-9]{{9,11}}(\\.[0-9]+)?') THEN {seconds} "
         if zone == "UTC":
             return whole + f"ELSE {absolute} END"
-        zoned = f"regexp_matches({text}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$') AND length({text}) > 10"
-        return whole + f"WHEN {zoned} THEN {absolute} ELSE {_local(f'TRY_CAST({text} AS TIMESTAMP)', zone)} END"
+        local = _local(f"TRY_CAST({text} AS TIMESTAMP)", zone)
+        return whole + f"WHEN {_has_offset(text)} THEN {absolute} ELSE {local} END"
 
     def is_text(self, name: str) -> bool:
         return self.has(name) and self.at(name)[1] == "VARCHAR"
@@ -180,6 +180,22 @@ class Raw:
         what = f"CASE WHEN {absurd} THEN ' has an offset from UTC that no place has' WHEN isfinite({moment}) THEN {outside} "
         what += "ELSE ' is not a time' END"
         self.check(faults, bad, f"{self.shown(name)} || {what}", do, [] if is_typed else [name])
+        if zone != "UTC":
+            self._check_clock(faults, name, zone)
+
+    def _check_clock(self, faults: Faults, name: str, zone: str) -> None:
+        """No local time may lie in an hour that the clock of the zone left out. A day without a time is never refused."""
+        column, held = self.at(name)
+        if held == "DATE" or held.startswith("TIMESTAMP WITH TIME ZONE"):
+            return
+        local = f"TRY_CAST({column} AS TIMESTAMP)"
+        if not held.startswith("TIMESTAMP"):
+            text = f"CAST({column} AS VARCHAR)"
+            local = f"CASE WHEN length({text}) > 10 AND NOT {_has_offset(text)} THEN TRY_CAST({text} AS TIMESTAMP) END"
+        there_and_back = f"timezone({quoted(zone)}, timezone({quoted(zone)}, {local}))"
+        what = quoted(f" does not exist in {zone}: the clock was put forward")
+        do = "Check the zone, or write the time with its offset, as in 2026-10-01T00:00:00Z."
+        self.check(faults, f"{there_and_back} <> {local}", f"{self.shown(name)} || {what}", do, [name])
 
     def check_present(self, faults: Faults, name: str, do: str) -> None:
         """Every row must have a value here."""
@@ -226,6 +242,11 @@ def _has_no_room(held: str, below: int) -> bool:
         return False
     digits, behind = map(int, re.findall(r"\d+", held))
     return digits - behind < len(str(below))
+
+
+def _has_offset(text: str) -> str:
+    """SQL for whether a time says how far it is from UTC; the end of a day such as 2026-10-01 only looks like it."""
+    return f"(regexp_matches({text}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$') AND length({text}) > 10)"
 
 
 def _local(moment: str, zone: str) -> str:

@@ -1,7 +1,9 @@
 """Trainfare's own job file: one row per placement, as CSV, JSON lines or Parquet.
 
 `job_id, attempt, machine_id, started, ended` are needed; `ended` empty means still running. A column that is
-not known is kept as a label of the job. Times without an offset are local time in the source's zone.
+not known is kept as a label of the job. Times without an offset are local time in the source's zone. A time in the hour
+that the clock leaves out in spring is refused; in the hour that comes twice in autumn the second one is meant, after
+the clock was put back. An offset tells them apart, as in `2026-10-25T02:30:00+02:00`. This holds for all of our own files.
 """
 
 from trainfare.engine.duckdb import DuckDB, quoted

@@ -42,6 +42,8 @@ OPTIONAL = (
     "JobName",
     "Cluster",
 )
+NOT_IN_THE_FILE = "Take it out; if it tells of an error, export again, as jobs may be missing. `2> messages.txt` keeps messages apart."
+SPLIT = "A | or a line break in free text splits a line: leave JobName, Comment and SubmitLine out of --format."
 FREE_TEXT = ("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Container", "Extra")
 
 _TIME = "Unknown|None|N/A|[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}[Z0-9:+-]*|"
@@ -67,13 +69,20 @@ _LOOKS = {
 }
 """What a column reads like: how a mended record is told from a wrongly mended one."""
 
+_STATE = r"(COMPLETED|FAILED|TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL|OUT_OF_MEMORY|RUNNING|PENDING|REQUEUED|RESIZING)( by [^ ]+)?"
+_CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{8}[Z0-9:+-]*|[0-9]{9,11}"
+_MESSAGE = r"(sacct|slurm[a-z_]*): "
+"""How a line starts that sacct means for the terminal and that a redirection of both outputs puts into the file."""
+LINES_BEFORE_HEADER = 20
 _NOTHING = "'Unknown', 'None', 'N/A', '0', ''"
 
 
 def recognise(head: Head) -> bool:
-    """Know sacct by its header, also one that lacks columns or was exported for the eye."""
-    names = set(re.split(r"\||\s+", head.first_line.strip()))
-    return bool(names & set(JOB_IDS)) and bool(names & {*REQUIRED, *OPTIONAL})
+    """Know sacct by its header, also one that lacks columns or was exported for the eye; without one, by messages and records."""
+    if head.is_json:
+        return False
+    lines = head.text.splitlines()[:LINES_BEFORE_HEADER]
+    return _header_line(lines) is not None or _is_headless(lines)
 
 
 def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> None:
@@ -81,7 +90,57 @@ def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> N
     slurm_runs.nothing(engine, into)
     if not _read_lines(engine, path, faults):
         return
-    header = engine.row("SELECT text FROM sacct_lines ORDER BY line LIMIT 1")[0]
+    first = engine.rows(f"SELECT text FROM sacct_lines ORDER BY line LIMIT {LINES_BEFORE_HEADER}")
+    lines = [text for (text,) in first]
+    if _header_line(lines) != 0:
+        _tell_what_is_no_header(path, lines, faults)
+    elif _has_columns(path, lines[0], faults):
+        _take_records(engine, path, lines[0], faults)
+        _take_times(engine, path, zone, faults)
+        slurm_runs.place(engine, into, faults, lambda line: f"{path}:{line}")
+    engine.drop("sacct_lines")
+
+
+def _header_line(lines: list[str]) -> int | None:
+    """The place of the header among these lines; before it there may be messages, but nothing that has columns."""
+    for place, line in enumerate(lines):
+        if _is_header(line):
+            return place
+        if "|" in line:
+            return None
+    return None
+
+
+def _is_header(line: str) -> bool:
+    names = set(re.split(r"\||\s+", line.strip()))
+    if names & set(JOB_IDS):
+        return bool(names & {*REQUIRED, *OPTIONAL})
+    return len(set(line.strip().split("|")) & set(REQUIRED)) > 1
+
+
+def _is_headless(lines: list[str]) -> bool:
+    """Whether the first line that says anything is a message of sacct, or a record of a job."""
+    said = next((line for line in lines if line.strip()), "")
+    cells = said.split("|")
+    looks = (_LOOKS["JobID"], _STATE, _CLOCK)
+    is_record = all(any(re.fullmatch(look, cell) for cell in cells) for look in looks)
+    return said.startswith("sacct: ") or is_record
+
+
+def _tell_what_is_no_header(path: Place, lines: list[str], faults: Faults) -> None:
+    """Every line that stands where the header belongs is a fault."""
+    header = _header_line(lines)
+    for number, line in enumerate(lines[:header], start=1):
+        if not line.strip():
+            faults.add(f"{path}:{number}", "this line is blank", "Take it out: the first line is the header.")
+        elif header is not None or re.match(_MESSAGE, line):
+            faults.add(f"{path}:{number}", "this is a message, not the header of sacct", NOT_IN_THE_FILE)
+        else:
+            faults.add(f"{path}:{number}", "there is no header line", f"Leave --noheader out. {EXPORT}")
+            return
+
+
+def _has_columns(path: Place, header: str, faults: Faults) -> bool:
     columns = header.split("|")
     missing = [name for name in REQUIRED if name not in columns]
     if not set(JOB_IDS) & set(columns):
@@ -90,11 +149,7 @@ def read(engine: DuckDB, path: Place, into: str, zone: str, faults: Faults) -> N
         faults.add(f"{path}:1", "the columns are not separated by |", EXPORT)
     elif missing:
         faults.add(f"{path}:1", f"no column {', '.join(missing)}", EXPORT)
-    else:
-        _take_records(engine, path, header, faults)
-        _take_times(engine, path, zone, faults)
-        slurm_runs.place(engine, into, faults, lambda line: f"{path}:{line}")
-    engine.drop("sacct_lines")
+    return len(columns) > 1 and not missing
 
 
 def _read_lines(engine: DuckDB, path: Place, faults: Faults) -> bool:
@@ -121,10 +176,12 @@ def _take_records(engine: DuckDB, path: Place, header: str, faults: Faults) -> N
     """Make `sacct_rows`: one row per job record that started, in Slurm's words."""
     engine.step(PACKAGE, "sacct_records", "sacct_records", _record_fragments(header))
     width = header.count("|") + 1
-    broken = f"""(SELECT line, CASE WHEN width = {width} THEN 'a line break that fits into no column of free text'
+    is_message = f"regexp_matches(text, {quoted('^' + _MESSAGE)})"
+    broken = f"""(SELECT line, CASE WHEN {is_message} THEN 'this is a message of sacct, not a job'
+          WHEN width = {width} THEN 'a line break that fits into no column of free text'
           ELSE format('{{}} columns where the header has {width}', width) END AS what,
-        'A | or a line break in free text splits a line: leave JobName, Comment and SubmitLine out of --format.' AS "do"
-        FROM sacct_records WHERE told IS NULL)"""
+        CASE WHEN {is_message} THEN {quoted(NOT_IN_THE_FILE)} ELSE {quoted(SPLIT)} END AS "do"
+        FROM sacct_records JOIN sacct_lines USING (line) WHERE told IS NULL)"""
     slurm_runs.report(engine, broken, faults, lambda line: f"{path}:{line}")
     names = ("JobID", *REQUIRED, *OPTIONAL)
     told = ", ".join(f"NULLIF(trim(told[{place}]), '') AS \"{name}\"" for place, name in enumerate(names, start=1))

@@ -3,7 +3,7 @@
 - The shape depends on the version. 22.05 (`openapi/dbv0.0.38`) writes plain numbers and one state; 23.11 and later
   (`data_parser/v0.0.40` and up) write `{"set": ..., "infinite": ..., "number": ...}` and a list of states. Both are
   read by looking at each value, not at the version.
-- Times are seconds since 1970, so no zone is needed. 0 stands for not yet.
+- Times are seconds since 1970, so no zone is needed. 0 stands for not yet, as does a time that is not set.
 - An array task carries the array's number and its own, a part of a heterogeneous job the job's number and its offset;
   `job_id` alone is the raw number.
 - Memory is counted in MiB; a count of null or -2 is no count.

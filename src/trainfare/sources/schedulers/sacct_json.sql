@@ -27,8 +27,9 @@ SELECT
     WHEN list_contains(states, 'RESIZING') THEN 'RESIZING'
     WHEN list_contains(states, 'REQUEUED') THEN 'REQUEUED'
     ELSE states[1] END AS state,
-  number[6] AS start_text,
-  number[7] AS end_text,
+  -- A time that is there but not set is one that has not come; one that is missing stays missing.
+  CASE WHEN json_extract_string(job.time.start, '$.set') = 'false' THEN '0' ELSE number[6] END AS start_text,
+  CASE WHEN json_extract_string(job.time.end, '$.set') = 'false' THEN '0' ELSE number[7] END AS end_text,
   CASE WHEN number[6] <> '0' AND regexp_full_match(number[6], '[0-9]{1,11}')
     THEN make_timestamp(CAST(number[6] AS BIGINT) * 1000000) END AS started,
   CASE WHEN number[7] <> '0' AND regexp_full_match(number[7], '[0-9]{1,11}')

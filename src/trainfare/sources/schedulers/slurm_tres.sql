@@ -1,7 +1,7 @@
 -- What each distinct AllocTRES text says was held.
 -- In: slurm_told(tres). Out: tres, gpus, cpus, memory_milli (thousandths of a GiB), bad (the first unreadable part).
 -- `gres/gpu` is the total of the typed counts beside it, so the two are never added. A text without GPUs holds none,
--- but one with parts of GPUs (`gres/shard`) does not say how many, so that stays unknown.
+-- but one with parts of GPUs (`gres/shard`, `gres/mps`) does not say how many, so that stays unknown.
 WITH parts AS (
   SELECT tres, part, split_part(part, '=', 1) AS key, substr(part, instr(part, '=') + 1) AS amount
   FROM (SELECT DISTINCT tres, unnest(string_split(tres, ',')) AS part FROM slurm_told WHERE tres IS NOT NULL)
@@ -27,7 +27,7 @@ SELECT
   CAST(coalesce(
     max(count) FILTER (key = 'gres/gpu'),
     sum(count) FILTER (key LIKE 'gres/gpu:%'),
-    CASE WHEN NOT bool_or(key LIKE 'gres/shard%') THEN 0 END) AS BIGINT) AS gpus,
+    CASE WHEN NOT bool_or(key LIKE 'gres/shard%' OR key LIKE 'gres/mps%') THEN 0 END) AS BIGINT) AS gpus,
   max(count) FILTER (key = 'cpu') AS cpus,
   max(memory_milli) AS memory_milli,
   min(part) FILTER (

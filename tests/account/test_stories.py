@@ -1,5 +1,9 @@
 """Machines and who holds them, told as stories: see story.py for how to read and add one."""
 
+import json
+
+import pytest
+
 from .books import HOUR, Bookkeeper, Case, hours_of, placement
 from .story import story
 
@@ -373,3 +377,76 @@ def test_a_machine_is_found_by_the_last_part_of_its_resource_id():
     ! MACHINE_SIZE_UNKNOWN
     ! HELD_AMOUNT_UNKNOWN
     """
+
+
+@story
+def test_gpus_that_the_log_does_not_have_are_told():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   0 gpus  2 cpus  4 h
+    =>
+    __idle__  8.00
+    ! GPUS_NOT_IN_LOG
+    """
+
+
+@story
+def test_one_job_with_a_gpu_shows_that_the_log_has_gpus():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   0 gpus  2 cpus  4 h  from 0 h
+    machine  n2  4 gpus  4 h  8.00 USD
+    attempt  b   1 gpu   4 h
+    =>
+    b         2.00
+    __idle__  14.00
+    """
+
+
+@story
+def test_rows_of_one_attempt_that_name_two_teams_are_told():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  2 h  team x
+    attempt  a   4 gpus  2 h  team y
+    =>
+    a  8.00
+    ! LABELS_DISAGREE
+    """
+
+
+@story
+def test_a_label_that_some_rows_leave_out_is_no_disagreement():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  2 h  team x
+    attempt  a   4 gpus  2 h  owner ana
+    =>
+    a  8.00
+    """
+
+
+def test_of_teams_that_disagree_the_last_in_order_counts(keeper: Bookkeeper):
+    rows = [
+        placement("a", "m1", (hour * HOUR, (hour + 1) * HOUR), gpus=1, team=team) for hour, team in enumerate("yxz")
+    ]
+    account = keeper.book(Case([hours_of("m1", (0, 3 * HOUR), "3")], rows))
+    assert [*account.rows("team")] == ["z"]
+    (told,) = account.opened.engine.row("SELECT evidence FROM findings WHERE code = 'LABELS_DISAGREE'")
+    assert json.loads(told) == ["job a attempt 1: team x, 1 more, z"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_other_labels_of_all_rows_of_an_attempt_are_kept(keeper: Bookkeeper, order: int):
+    """Of two values of one key the last in order counts, as it does for the other columns."""
+    said = ["stage,branch,it's", 'pre,,b"1', ",main,", "post,,"]
+    names, *rows = (line.split(",") for line in said)
+    folder = keeper.write(Case([hours_of("m1", (0, 3 * HOUR), "3")]))
+    times = ["2026-10-01T00:00:00Z,2026-10-01T01:00:00Z", "2026-10-01T01:00:00Z,2026-10-01T02:00:00Z"]
+    times.append("2026-10-01T02:00:00Z,2026-10-01T03:00:00Z")
+    lines = [f"a,1,m1,{time},1,{row[0]},{row[1]},'{row[2]}'" for time, row in zip(times, rows[::order], strict=True)]
+    header = f"job_id,attempt,machine_id,started,ended,gpus,{','.join(names)}"
+    (folder / "jobs.csv").write_text("\n".join([header, *lines, ""]))
+    account = keeper.account(folder)
+    (labels,) = account.opened.engine.row("SELECT labels FROM attempts")
+    assert json.loads(labels) == {"stage": "pre", "branch": "main", "it's": "'b\"1'"}

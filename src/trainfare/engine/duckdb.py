@@ -24,6 +24,7 @@ Every function whose spelling differs between engines is a macro here, named for
 - `period_key(start, end)`: a span's start and length in one number; `period_day` takes the day it starts on out again, and
   `day_key(start)` is that of an empty span at the beginning of the day.
 - `json_value(words, key)`: what a JSON object has under that key, as text.
+- `object_of(key, words)`: over all rows, the words under their keys as a JSON object, in the order of the keys.
 - `first_of(words, place, shown)`: over all rows, the words of the first places up to `shown`, as a JSON list.
 """
 
@@ -81,6 +82,7 @@ CREATE MACRO period_key(starts, ends) AS
 CREATE MACRO day_key(starts) AS epoch_second(starts) // 86400 * 86400 * 536870912;
 CREATE MACRO period_day(period) AS period // 536870912 // 86400;
 CREATE MACRO json_value(words, key) AS json_extract_string(words, '$."' || replace(key, '"', '\\"') || '"');
+CREATE MACRO object_of(key, words) AS CAST(to_json(map_from_entries(list({'k': key, 'v': words} ORDER BY key))) AS VARCHAR);
 CREATE MACRO first_of(words, place, shown) AS
   CAST(to_json(list(words ORDER BY place) FILTER (place <= shown)) AS VARCHAR);
 """

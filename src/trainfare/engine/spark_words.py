@@ -89,6 +89,10 @@ NAMED: dict[str, tuple[tuple[str, ...], str]] = {
     "day_key": (("starts",), "epoch_second(starts) DIV 86400 * 86400 * 536870912"),
     "period_day": (("period",), "period DIV 536870912 DIV 86400"),
     "small_letters": (("words",), "lower(translate(words, 'Σİ', 'σi'))"),
+    "object_of": (
+        ("key", "words"),
+        "to_json(map_from_entries(array_sort(collect_list(struct(key AS k, words AS v)))))",
+    ),
     "first_of": (
         ("words", "place", "shown"),
         "to_json(transform(array_sort(collect_list(struct(place AS place, words AS words)) "

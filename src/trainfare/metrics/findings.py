@@ -35,6 +35,11 @@ FAULTS = (
         "Add the column gpus to the job log.",
     ),
     Fault(
+        "GPUS_NOT_IN_LOG",
+        "jobs held machines that have GPUs, and none of them a GPU: what they held looks idle",
+        "Let Slurm record GPUs (AccountingStorageTRES=gres/gpu in slurm.conf), or add the column gpus to the job log.",
+    ),
+    Fault(
         "OVERLAPPING_ROWS",
         "rows of one attempt overlap on one machine: what they hold is added up",
         "If they are the same hold told twice, keep one; if not, nothing needs to be done.",
@@ -43,6 +48,11 @@ FAULTS = (
         "ROW_DELIVERED_TWICE",
         "rows of the job log came more than once: each counts once",
         "Nothing needs to be done; to be rid of this, take the row out of one of the files.",
+    ),
+    Fault(
+        "LABELS_DISAGREE",
+        "rows of one attempt name different owners, teams or other labels: the last in order counts",
+        "Correct the job log: all rows of an attempt have the same labels.",
     ),
     Fault(
         "JOB_WITHOUT_MACHINE",
@@ -101,8 +111,9 @@ FAULTS = (
     ),
     Fault(
         "MACHINE_LISTED_TWICE",
-        "machine files give one resource different sizes or owners: the larger size and the first name count",
-        "Keep one row per resource, or tell the rows apart by existed_from and existed_to.",
+        "machine files give one resource different sizes or owners: the larger size and the first name count; "
+        "or one name to two resources at a time: who holds it pays for both",
+        "Keep one row per resource and name, or tell the rows apart by existed_from and existed_to.",
     ),
 )
 

@@ -1,6 +1,21 @@
--- Placements that begin before or end after the time in which a listed machine existed.
+-- Placements of which a part lies outside of every time in which a listed machine existed. Times of one name that overlap or follow each other without a
+-- gap are one, so that whoever was there all along is within one of them.
+WITH told AS (
+  SELECT lower(machine_id) AS name, coalesce(epoch_second(existed_from), -9000000000) AS starts, coalesce(epoch_second(existed_to), 253402300800) AS ends
+  FROM machine_rows
+),
+marked AS (
+  SELECT *, max(ends) OVER (PARTITION BY name ORDER BY starts, ends ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM told
+),
+numbered AS (
+  SELECT *, sum(CASE WHEN starts <= before THEN 0 ELSE 1 END) OVER (PARTITION BY name ORDER BY starts, ends ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS span
+  FROM marked
+),
+spans AS (
+  SELECT name, min(starts) AS starts, max(ends) AS ends FROM numbered GROUP BY name, span
+)
 SELECT 'job ' || p.job_id || ' on ' || p.machine_id || ' from ' || p.started AS evidence, CAST(NULL AS DECIMAL(38,12)) AS at_stake, CAST(NULL AS VARCHAR) AS currency
 FROM placement_rows p
-JOIN (SELECT lower(machine_id) AS name, min(existed_from) AS first, max(existed_to) AS last, bool_or(existed_from IS NULL) AS always, bool_or(existed_to IS NULL) AS still
-  FROM machine_rows GROUP BY lower(machine_id)) m ON m.name = lower(p.machine_id)
-WHERE (NOT m.always AND p.started < m.first) OR (NOT m.still AND coalesce(p.ended, p.started) > m.last)
+JOIN (SELECT DISTINCT name FROM spans) n ON n.name = lower(p.machine_id)
+LEFT JOIN spans s ON s.name = lower(p.machine_id) AND s.starts <= epoch_second(p.started) AND s.ends >= epoch_second(coalesce(p.ended, p.started))
+WHERE s.name IS NULL

@@ -103,7 +103,7 @@ CHECK_SETTINGS = {
 SOURCE_SETTINGS = {
     "path": "A file, or a pattern such as `bills/*.csv`, relative to the folder of the settings file.",
     "name": "Stands beside every share of this source. Without it: the file's name, or the folder's for a pattern.",
-    "zone": "Time zone of times that name none, as in sacct output. An IANA name such as `Europe/Berlin`.",
+    "zone": "Time zone of times that name none, as in sacct output; those of bills are UTC. An IANA name such as `Europe/Berlin`.",
 }
 RULE_SETTINGS = {
     "name": "Stands beside every share the rule makes. Each rule has its own.",

@@ -32,7 +32,9 @@ from trainfare.tables import BASES
 @click.option(
     "--config", "config_path", type=click.Path(path_type=Path), help="Rules and settings, without a workspace."
 )
-@click.option("--zone", help="Time zone of job logs that name none, such as Europe/Berlin.")
+@click.option(
+    "--zone", help="Time zone of times without an offset in all files but bills, such as Europe/Berlin.  [default: UTC]"
+)
 @options.workspace_option
 @options.month_option
 @click.option(

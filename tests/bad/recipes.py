@@ -112,6 +112,12 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             BILL,
             *({"Tags": f"CAST('{tags}' AS JSON)"} for tags in ('{"team": "nlp"}', '[{"key": "team", "value": "nlp"}]')),
         ),
+        "parquet_column_twice_in_other_case.bad.parquet": changed(
+            parquet(BILL | {"effectiveCXst": "1"}, {}),
+            lambda content: content.replace(b"effectiveCXst", b"effectiveCost"),
+        ),
+        "parquet_column_file_row_number.bad.parquet": parquet(BILL | {"file_row_number": "7"}, {}),
+        "carriage_returns.bad.csv": written(bill_text.replace(b"\n", b"\r")),
         "latin_1.bad.csv": written(bill_text.replace(b"nlp", "équipe".encode("latin-1"))),
         "latin_1_far_below.bad.csv": written(
             bill_text + lines[1].join([b"", b"\n"]) * 2000 + lines[1][:-1] + b"\xe9,\n"

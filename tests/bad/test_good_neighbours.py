@@ -140,3 +140,9 @@ def test_what_is_read_as_a_double_is_read_as_money(text: str) -> None:
     found = duckdb.execute("SELECT TRY_CAST($1 AS DOUBLE) IS NULL, TRY_CAST($1 AS DECIMAL(38,12)) IS NULL", [text])
     as_double, as_money = found.fetchone() or (None, None)
     assert as_double == as_money
+
+
+def test_the_same_bill_counts_once_packed_or_not(report: Report) -> None:
+    plain = report()
+    Path("again.csv.gz").write_bytes(gzip.compress(Path("bill.csv").read_bytes()))
+    assert report("bill.csv", "jobs.csv", "--with", "again.csv.gz") == plain

@@ -13,7 +13,7 @@ from trainfare.period import Month
 from trainfare.places import Place, Remote, fitting, place, stamp
 from trainfare.sources import recognise as formats
 from trainfare.sources.bills import focus
-from trainfare.sources.head import Head
+from trainfare.sources.head import Head, digest
 from trainfare.sources.raw import told
 from trainfare.tables import BASES, CHARGES, MACHINES, PLACEMENTS
 
@@ -133,8 +133,7 @@ def _take(
     try:
         format_, head = formats.recognise(engine, path)
         before_reading = stamp(path)
-        with path.open("rb") as opened:
-            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]  # reads any content
+        sha256 = digest(head)
     except UnreachableError:
         raise
     except TrainfareError as error:

@@ -1,6 +1,7 @@
 """The beginning of a file: enough to tell what it is."""
 
 import gzip
+import hashlib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,7 +71,11 @@ def look(path: Place) -> Head:
         raise TrainfareError(str(path), "the file is empty", do)
     if start[:4] == b"PAR1":
         return Head(path, is_parquet=True, is_gzip=packed, text="")
-    return Head(path, is_parquet=False, is_gzip=packed, text=_decoded(path, start), start=start[:512])
+    head = Head(path, is_parquet=False, is_gzip=packed, text=_decoded(path, start), start=start[:512])
+    if "\r" in head.first_line and not head.is_json:
+        do = "Save it with the line ends of Unix (LF) or Windows (CRLF), or export it again."
+        raise TrainfareError(str(path), "its lines end with CR alone", do)
+    return head
 
 
 def require_whole(head: Head) -> None:
@@ -82,6 +87,17 @@ def require_whole(head: Head) -> None:
             while content.read(WHOLE_BYTES):
                 pass
     except (OSError, EOFError, zlib.error):
+        raise _damaged(head.path) from None
+
+
+def digest(head: Head) -> str:
+    """The SHA-256 of what a file holds, so that it is the same packed or not."""
+    try:
+        with opened(head.path, head.is_gzip) as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]  # reads any content
+    except (OSError, EOFError, zlib.error):
+        if not head.is_gzip:
+            raise
         raise _damaged(head.path) from None
 
 

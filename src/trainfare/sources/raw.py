@@ -25,6 +25,9 @@ FLOATS = ("DOUBLE", "FLOAT")
 WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 FIXED_POINT = re.compile(r"DECIMAL\(\d+,\d+\)")
 UNTYPED = '"NULL"'
+NUMBERED = "file_row_number"
+TAKEN_NAME = (f"column {NUMBERED} has a name that the reader of Parquet needs for itself", "Give it another name.")
+"""What it calls the position of a row, and what is wrong with a column of that name."""
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """Times outside these years are slips: zero dates, milliseconds taken for seconds."""
 ABSURD_OFFSET = r"[T ][0-9:.]+ ?[+-]((1[5-9]|[2-9][0-9])(:?[0-9]{2})?|[0-9]{2}:?[6-9][0-9])$"

@@ -6,7 +6,7 @@ from types import ModuleType
 import duckdb
 
 from trainfare.engine.duckdb import DuckDB
-from trainfare.errors import TrainfareError, UnreachableError
+from trainfare.errors import Faults, TrainfareError, UnreachableError
 from trainfare.places import Place
 from trainfare.sources.bills import focus
 from trainfare.sources.head import Head, look
@@ -23,8 +23,8 @@ from trainfare.sources.ledgers import (
     rates_file,
     tariff_file,
 )
-from trainfare.sources.raw import parquet_rows
-from trainfare.sources.rows import bare, header_names
+from trainfare.sources.raw import NUMBERED, TAKEN_NAME
+from trainfare.sources.rows import bare, header_names, located, named_once
 from trainfare.sources.schedulers import jobs_file, sacct, sacct_json
 from trainfare.sources.telemetry import measurements_file, quality_file
 
@@ -101,10 +101,26 @@ def _parquet_columns(engine: DuckDB, head: Head) -> frozenset[str]:
         do = "Unpack it with gunzip: Parquet is packed inside."
         raise TrainfareError(str(head.path), "this is Parquet inside gzip", do)
     try:
-        found = engine.rows(f"DESCRIBE {parquet_rows(head.path)}")
+        names = _parquet_names(engine, head)
     except UnreachableError:
         raise
     except (TrainfareError, duckdb.Error):
         do = "Export or copy it again."
         raise TrainfareError(str(head.path), "the Parquet file is damaged or cut off", do) from None
-    return frozenset(str(name).lower() for name, *_ in found[1:])
+    faults = Faults()
+    if named_once(names, str(head.path), faults) and NUMBERED in {name.lower() for name in names}:
+        faults.add(str(head.path), *TAKEN_NAME)
+    faults.refuse()
+    return frozenset(name.lower() for name in names)
+
+
+def _parquet_names(engine: DuckDB, head: Head) -> list[str]:
+    """The names of a Parquet file's columns as written; the engine itself would give a new name to one that comes twice."""
+    engine.rows(f"DESCRIBE SELECT * FROM read_parquet({located(head)})")
+    (_, _), *parts = engine.rows(f"SELECT name, num_children FROM parquet_schema({located(head)})")
+    names, inside = [], 0
+    for name, children in parts:
+        if not inside:
+            names.append(str(name))
+        inside += (children or 0) - bool(inside)
+    return names

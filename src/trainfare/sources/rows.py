@@ -89,7 +89,7 @@ def open_delimited(engine: DuckDB, head: Head, into: str, faults: Faults) -> boo
     if "" in names:
         faults.add(f"{head.path}:1", f"column {names.index('') + 1} has no name", "Give every column its own name.")
         return False
-    if not _named_once(names, f"{head.path}:1", faults):
+    if not named_once(names, f"{head.path}:1", faults):
         return False
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
     marks = f"delim = {quoted(delimiter(head))}, quote = '\"', escape = '\"'"
@@ -111,7 +111,7 @@ def open_json(engine: DuckDB, head: Head, into: str, faults: Faults) -> bool:
         return False
     keys = "SELECT line, unnest(json_keys(json)) AS key FROM json_rows"
     names = [name for (name,) in engine.rows(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key") if name]
-    if not _named_once(names, str(head.path), faults):
+    if not named_once(names, str(head.path), faults):
         return False
     pointers = ", ".join(quoted("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
     values = "".join(f", nullif(v[{n}], '') AS {identifier(name)}" for n, name in enumerate(names, 1))
@@ -164,7 +164,7 @@ def _broken_json(head: Head) -> tuple[str, str]:
     return str(head.path), "not valid JSON"
 
 
-def _named_once(names: Sequence[str], where: str, faults: Faults) -> bool:
+def named_once(names: Sequence[str], where: str, faults: Faults) -> bool:
     times = Counter(name.lower() for name in names)
     twice = {name.lower(): name for name in reversed(names) if times[name.lower()] > 1}
     if twice:
@@ -189,20 +189,20 @@ def _read_lines(engine: DuckDB, head: Head, into: str, columns: str, options: st
         faults.add(str(head.path), what, "Save it with one kind of line end, or export it again.")
         return False
     broken = "FROM reject_errors QUALIFY row_number() OVER (PARTITION BY line ORDER BY error_message) = 1"
-    rejected = engine.rows(f"SELECT line, error_message {broken} ORDER BY line LIMIT {LISTED_PER_CHECK}")
-    for line, message in rejected:
-        faults.add(f"{head.path}:{line}", *_plain(message))
+    rejected = engine.rows(f"SELECT line, error_message, csv_line {broken} ORDER BY line LIMIT {LISTED_PER_CHECK}")
+    for line, message, text in rejected:
+        faults.add(f"{head.path}:{line}", *_plain(message, text, delimiter(head)))
     if rejected:
         faults.unlisted += engine.row(f"SELECT count(*) FROM (SELECT line {broken})")[0] - len(rejected)
         engine.run("DELETE FROM reject_errors")
     return not rejected
 
 
-def _plain(message: str) -> tuple[str, str]:
-    """The reader's own words for a broken line in ours, and what to do."""
+def _plain(message: str, text: str, mark: str) -> tuple[str, str]:
+    """The reader's own words for a broken line in ours, and what to do. It does not count the columns of a short line right."""
     first = message.split("\n")[0]
     if found := re.match(r"Expected Number of Columns: (\d+) Found: (\d+)", first):
-        wanted, there = map(int, found.groups())
+        wanted, there = int(found[1]), len(next(csv.reader(io.StringIO(text), delimiter=mark), [])) or int(found[2])
         return f"{there} column{'s' * (there != 1)} where the header has {wanted}", MEND
     for theirs, ours in READER_WORDS.items():
         if first.startswith(theirs):

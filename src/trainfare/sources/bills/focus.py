@@ -23,6 +23,8 @@ from trainfare.sources.head import Head
 from trainfare.sources.raw import (
     FIRST_YEAR,
     LAST_YEAR,
+    NUMBERED,
+    TAKEN_NAME,
     Raw,
     low_texts,
     open_raw,
@@ -226,6 +228,8 @@ def _check(raw: Raw, currency: str | None, faults: Faults) -> None:
     do = "Export the bill as FOCUS 1.0 or later, with all of its columns."
     if not require_columns(raw, NEEDED, USED, faults, do):
         return
+    if raw.has(NUMBERED):  # the kept copy is Parquet
+        faults.add(raw.header, *TAKEN_NAME)
     for name in AMOUNTS.values():
         do = "Write it as digits with a point, such as -12.50; a line is less than 10^15."
         raw.check_number(faults, name, MONEY, "an amount", TOO_LARGE, do)

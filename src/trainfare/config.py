@@ -24,7 +24,7 @@ from trainfare.sections import (
     check_lake,
 )
 from trainfare.setting_words import known, plain, shown_type
-from trainfare.tables import CATEGORIES, LABELS
+from trainfare.tables import CATEGORIES, LABELS, ORIGINS
 
 FILE_NAME = "trainfare.toml"
 FROM_ENVIRONMENT = ("currency", "catalog", "lake")
@@ -61,6 +61,21 @@ TEXT_KEYS = (
     "currency",
 )
 MATCH_KEYS = (*TEXT_KEYS, "machine", "tag")
+WORDS = {
+    "category": ("category", CATEGORIES),
+    "charge_category": ("charge category", ("Usage", "Purchase", "Tax", "Credit", "Adjustment")),
+    "origin": ("origin", ORIGINS),
+}
+"""Match keys that have one of a few words, and what such a word is called."""
+BUILT_IN = (
+    *("named job", "unused commitment", "unused reservation", "commitment purchase", "machine"),
+    *("tagged project", "tagged team", "tagged cost_center", "tagged owner", "tagged experiment"),
+    *("tagged model_version", "labour", "licence per core", "licence", "tax, credit, adjustment", "support"),
+    *("other service", "other machine"),
+)
+"""The names of the rules that come built in."""
+LAST_RULE = "no rule"
+"""The name of the rule that takes what is left, also where the built-in ones are not wanted."""
 LARGEST_PART = 1_000_000_000
 PAYER = re.compile(r"(__idle__|__unallocated__|__outside__|[a-z_]+:.+)")
 
@@ -206,12 +221,16 @@ def _check_raw(raw: dict[str, Any], where: str, faults: Faults) -> None:
         place = f"{where} [[source]] #{number}"
         if _sound(entry, Source, place, faults) == entry and "path" in entry:
             _check_source(msgspec.convert(entry, Source), place, faults)
+    built_in = {LAST_RULE, *(BUILT_IN if raw.get("default_rules", True) else ())}
     names: set[str] = set()
     for number, entry in _entries(raw, "rule", where, faults):
         place = f"{where} [[rule]] #{number}"
         if (named := entry.get("name")) and isinstance(named, str):
             if named in names:
                 faults.add(f"{place} name", f"'{named}' is the name of another rule", "Give each rule its own name.")
+            elif named in built_in:
+                do = "Give it another name: the name stands beside every share it makes, and tells it from the built-in one."
+                faults.add(f"{place} name", f"'{named}' is the name of a built-in rule", do)
             names.add(named)
         if _sound(entry, Rule, place, faults) == entry and "name" in entry:
             _check_rule(msgspec.convert(entry, Rule), place, faults)
@@ -332,8 +351,12 @@ def _check_rule(rule: Rule, place: str, faults: Faults) -> None:
     if rule.to and rule.to not in TO:
         faults.add(f"{place} to", f"'{rule.to}' is not known", f"Use one of {', '.join(TO)}; for a team use parts.")
     for payer, part in rule.parts.items():
+        label = payer.partition(":")[0]
         if not PAYER.fullmatch(payer):
             faults.add(f"{place} parts", f"'{payer}' is not a payer", 'Write a label and its value, as in "team:nlp".')
+        elif payer not in TO and label not in LABELS:
+            do = f"Use one of {', '.join(LABELS)} before the colon."
+            faults.add(f"{place} parts", f"'{label}' of '{payer}' is no label", do)
         if not 0 < part <= LARGEST_PART:
             do = f"Parts are whole numbers from 1 to {LARGEST_PART}."
             faults.add(f"{place} parts", f"the part of '{payer}' is {part}", do)
@@ -367,10 +390,19 @@ def _check_match(match: dict[str, Any], place: str, faults: Faults) -> None:
         elif not _texts(wanted):
             do = 'Write "text", with * for anything, or a list such as ["one", "two"].'
             faults.add(at, f"{shown_type(wanted)} where text belongs", do)
-        elif key == "category":
-            for name in [wanted] if isinstance(wanted, str) else wanted:
-                if "*" not in name and name not in CATEGORIES:
-                    faults.add(at, f"'{name}' is not a category", f"Use {', '.join(CATEGORIES)}.")
+        else:
+            _check_words(key, [wanted] if isinstance(wanted, str) else wanted, at, faults)
+
+
+def _check_words(key: str, texts: list[str], at: str, faults: Faults) -> None:
+    """Text that fits no charge at all is a slip: nothing, or a word that is none of the few there are. Case does not count."""
+    called, words = WORDS.get(key, ("", ()))
+    for text in texts:
+        if not text.strip():
+            faults.add(at, "is empty, which fits no charge", 'Write "text", with * for anything, or take it out.')
+        elif words and "*" not in text and text.lower() not in (word.lower() for word in words):
+            article = "an" if called[0] in "aeiou" else "a"
+            faults.add(at, f"'{text}' is not {article} {called}", f"Use {', '.join(words)}.")
 
 
 def _check_tags(wanted: object, at: str, faults: Faults) -> None:

@@ -399,13 +399,13 @@ def test_parts_of_different_things_may_add_up_to_more_than_one_machine():
 
 
 @story
-def test_a_rule_may_have_the_name_of_a_built_in_one():
+def test_a_rule_comes_before_the_built_in_one_for_the_same_charges():
     """
     machine  n1  4 gpus  8 cpus  4 h  8.00 USD
     attempt  a   4 gpus  2 cpus  4 h
     rules
     [[rule]]
-    name = "machine"
+    name = "machines by cores"
     match = { machine = true }
     among = "machine"
     by = "cpu_seconds"

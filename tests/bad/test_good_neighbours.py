@@ -9,6 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from trainfare import config
+from trainfare.attribute import rules
 from trainfare.cli import main
 
 from .cases import furnish
@@ -146,3 +148,18 @@ def test_the_same_bill_counts_once_packed_or_not(report: Report) -> None:
     plain = report()
     Path("again.csv.gz").write_bytes(gzip.compress(Path("bill.csv").read_bytes()))
     assert report("bill.csv", "jobs.csv", "--with", "again.csv.gz") == plain
+
+
+def test_words_of_a_match_may_have_any_case() -> None:
+    match = 'match = { category = "Storage", origin = "BILL", charge_category = ["usage", "T*"] }'
+    parsed = config.parse(f'[[rule]]\nname = "disks"\n{match}\nto = "__outside__"\n', Path("trainfare.toml"))
+    assert parsed.rule[0].match["category"] == "Storage"
+
+
+def test_a_rule_may_have_a_built_in_name_where_there_are_no_built_in_rules() -> None:
+    text = 'default_rules = false\n[[rule]]\nname = "machine"\nmatch = { machine = true }\namong = "machine"\n'
+    assert config.parse(text, Path("trainfare.toml")).rule[0].name == "machine"
+
+
+def test_the_names_of_built_in_rules_are_those_of_the_rules() -> None:
+    assert [rule.name for rule in rules.in_force(config.Config())] == [*config.BUILT_IN, config.LAST_RULE]

@@ -188,7 +188,7 @@ VARIABLES = {
 }
 EXIT_CODES = {
     0: "fine",
-    1: "`reconcile` found a difference",
+    1: "`reconcile` found a difference, `check` something beyond a limit, `audit verify` a changed log, `gameday` a missed goal",
     2: "wrong usage, settings or files; the message says where, what and what to do",
     3: "the data is not there yet, or another process was faster; the same command may work later",
     4: "the catalog's server or the object store cannot be reached, or does not let you in",

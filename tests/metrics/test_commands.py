@@ -10,6 +10,7 @@ from account.books import Bookkeeper
 from account.story import case_of
 
 from trainfare.cli import main
+from trainfare.report import records
 
 MONTH = """
 machine  n1   4 gpus  10 h  10.00 USD  pool spot
@@ -131,3 +132,19 @@ def test_nothing_of_a_total_below_zero_is_no_negative_part(tmp_path: Path, capsy
     told = capsys.readouterr().out
     assert (left.value.code or 0, "-8.00" in told) == (0, True)
     assert "-0.0%" not in told
+
+
+def test_a_narrow_terminal_leaves_columns_out_instead_of_folding_words(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    head = run("checkpoints")[1].splitlines()[1]
+    assert "uptime" not in head
+    assert "interval s" in head
+    assert "best s" in head
+
+
+def test_only_spared_columns_are_left_out() -> None:
+    rows = [{"kind": "machine", "method": "last rate", "error": "1.00"}]
+    assert records.fitting(rows, list(rows[0]), ("kind",), 80) == ["kind", "method", "error"]
+    assert records.fitting(rows, list(rows[0]), ("kind",), 20) == ["method", "error"]

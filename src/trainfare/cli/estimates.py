@@ -9,6 +9,9 @@ from trainfare.cli import options, published, terminal
 from trainfare.report import records
 from trainfare.report.estimated import ERRORS, accuracy, errors
 
+SPARED = ("price_source", "kind", "machine_hours")
+"""Columns that a narrow terminal does without, in this order."""
+
 
 @click.command()
 @options.workspace_option
@@ -31,6 +34,7 @@ def estimates(workspace: Path, month: str | None, format_: str) -> None:
     elif not found:
         terminal.show("Nothing that was estimated has been billed yet.")
     else:
+        columns = records.fitting(found, columns, SPARED, terminal.width())
         terminal.show(records.as_table(f"Estimates of {opened.books[0].month} and the bill", found, columns))
         for currency, good in told:
             if good and good.off is not None:

@@ -29,6 +29,9 @@ SHORT = {
 }
 """What a terminal shows of the advice, and under which name."""
 
+SPARED = ("uptime s", "writing s", "spent", "simulated s")
+"""Columns that a narrow terminal does without, in this order."""
+
 
 @click.command()
 @options.workspace_option
@@ -110,9 +113,9 @@ def _show(name: str, found: list[dict[str, Any]], format_: str, **beside: Any) -
     elif format_ == "md":
         print(records.as_markdown(found, list(found[0])), end="")
     else:
-        terminal.show(
-            records.as_table(name, found, [column for column in found[0] if _is_told(found, column)], most=200)
-        )
+        told = [column for column in found[0] if _is_told(found, column)]
+        columns = records.fitting(found, told, SPARED, terminal.width())
+        terminal.show(records.as_table(name, found, columns, most=200))
 
 
 def _is_told(found: list[dict[str, Any]], column: str) -> bool:

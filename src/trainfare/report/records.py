@@ -63,6 +63,21 @@ def as_table(title: str, records: Sequence[dict[str, Any]], columns: Sequence[st
     return table
 
 
+def fitting(records: Sequence[dict[str, Any]], columns: Sequence[str], spared: Sequence[str], width: int) -> list[str]:
+    """The columns that a terminal of this width has room for; the spared ones go first, in their order."""
+    kept = list(columns)
+    for name in spared:
+        if sum(_wide(records, one) + 2 for one in kept) <= width:
+            break
+        if name in kept:
+            kept.remove(name)
+    return kept
+
+
+def _wide(records: Sequence[dict[str, Any]], column: str) -> int:
+    return max(len(column), *(len(_cell(record[column])) for record in records))
+
+
 def as_markdown(records: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
     rows = [list(columns), ["---"] * len(columns), *([_cell(record[name]) for name in columns] for record in records)]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"

@@ -23,7 +23,7 @@ from trainfare.sections import (
     check_budget_currency,
     check_lake,
 )
-from trainfare.setting_words import known, plain, shown_type
+from trainfare.setting_words import BUILT_IN, LAST_RULE, are_texts, check_words, known, plain, shown_type
 from trainfare.tables import CATEGORIES, LABELS, ORIGINS
 
 FILE_NAME = "trainfare.toml"
@@ -67,15 +67,6 @@ WORDS = {
     "origin": ("origin", ORIGINS),
 }
 """Match keys that have one of a few words, and what such a word is called."""
-BUILT_IN = (
-    *("named job", "unused commitment", "unused reservation", "commitment purchase", "machine"),
-    *("tagged project", "tagged team", "tagged cost_center", "tagged owner", "tagged experiment"),
-    *("tagged model_version", "labour", "licence per core", "licence", "tax, credit, adjustment", "support"),
-    *("other service", "other machine"),
-)
-"""The names of the rules that come built in."""
-LAST_RULE = "no rule"
-"""The name of the rule that takes what is left, also where the built-in ones are not wanted."""
 LARGEST_PART = 1_000_000_000
 PAYER = re.compile(r"(__idle__|__unallocated__|__outside__|[a-z_]+:.+)")
 
@@ -387,22 +378,12 @@ def _check_match(match: dict[str, Any], place: str, faults: Faults) -> None:
                 faults.add(at, f"{shown_type(wanted)} where true or false belongs", "Write machine = true.")
         elif key == "tag":
             _check_tags(wanted, at, faults)
-        elif not _texts(wanted):
+        elif not are_texts(wanted):
             do = 'Write "text", with * for anything, or a list such as ["one", "two"].'
             faults.add(at, f"{shown_type(wanted)} where text belongs", do)
         else:
-            _check_words(key, [wanted] if isinstance(wanted, str) else wanted, at, faults)
-
-
-def _check_words(key: str, texts: list[str], at: str, faults: Faults) -> None:
-    """Text that fits no charge at all is a slip: nothing, or a word that is none of the few there are. Case does not count."""
-    called, words = WORDS.get(key, ("", ()))
-    for text in texts:
-        if not text.strip():
-            faults.add(at, "is empty, which fits no charge", 'Write "text", with * for anything, or take it out.')
-        elif words and "*" not in text and text.lower() not in (word.lower() for word in words):
-            article = "an" if called[0] in "aeiou" else "a"
-            faults.add(at, f"'{text}' is not {article} {called}", f"Use {', '.join(words)}.")
+            called, words = WORDS.get(key, ("", ()))
+            check_words([wanted] if isinstance(wanted, str) else wanted, called, words, at, faults)
 
 
 def _check_tags(wanted: object, at: str, faults: Faults) -> None:
@@ -413,11 +394,5 @@ def _check_tags(wanted: object, at: str, faults: Faults) -> None:
         faults.add(at, "names no tag", do)
     else:
         for name, value in wanted.items():
-            if not isinstance(value, bool) and not _texts(value):
+            if not isinstance(value, bool) and not are_texts(value):
                 faults.add(f"{at}.{name}", f"{shown_type(value)} where text, true or false belongs", do)
-
-
-def _texts(value: object) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(text, str) for text in value)
-    return isinstance(value, str)

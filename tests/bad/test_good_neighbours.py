@@ -12,6 +12,7 @@ import pytest
 from trainfare import config
 from trainfare.attribute import rules
 from trainfare.cli import main
+from trainfare.setting_words import BUILT_IN, LAST_RULE
 
 from .cases import furnish
 
@@ -162,4 +163,4 @@ def test_a_rule_may_have_a_built_in_name_where_there_are_no_built_in_rules() -> 
 
 
 def test_the_names_of_built_in_rules_are_those_of_the_rules() -> None:
-    assert [rule.name for rule in rules.in_force(config.Config())] == [*config.BUILT_IN, config.LAST_RULE]
+    assert [rule.name for rule in rules.in_force(config.Config())] == [*BUILT_IN, LAST_RULE]

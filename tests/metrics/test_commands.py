@@ -105,10 +105,6 @@ def test_a_report_of_files_tells_productive_hours_as_a_workspace_does(
         (["metrics", "--metric", "M11"], "--metric: there is no metric M11\n  Known are M1, M2,"),
         (["report", "--productive", "busy"], "--productive: means nothing with --per wall\n  Add --per productive."),
         (
-            ["report", "b.csv", "--jobs", "j.csv"],
-            "report: files are given, and a workspace too\n  Leave the files out,",
-        ),
-        (
             ["metrics", "--by", "machine"],
             "--by: not every metric is known by 'machine'\n  Group by one of job, attempt,",
         ),

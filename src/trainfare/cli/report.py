@@ -81,7 +81,7 @@ def report(
     From files:        trainfare report bill.csv --jobs jobs.csv [--machines machines.csv]
     From a workspace:  trainfare report [--month 2026-10] --by team --by project
     """
-    _require_one_meaning(bool(bills or jobs or machines or others), per)
+    _require_productive(per)
     with ExitStack() as stack:
         wanted = options.as_month(month)
         if bills or jobs or machines or others:
@@ -117,11 +117,8 @@ def show(answer: cost.Report, format_: str) -> None:
             terminal.talk(line)
 
 
-def _require_one_meaning(has_files: bool, per: str) -> None:
+def _require_productive(per: str) -> None:
     """What would be left unread without a word is refused."""
-    if has_files and options.is_given("workspace"):
-        do = "Leave the files out, or leave -w out: a report is of files or of a workspace."
-        raise TrainfareError("report", "files are given, and a workspace too", do)
     if per != "productive" and options.is_given("productive"):
         raise TrainfareError("--productive", f"means nothing with --per {per}", "Add --per productive.")
 

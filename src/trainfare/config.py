@@ -24,7 +24,7 @@ from trainfare.sections import (
     check_lake,
 )
 from trainfare.setting_words import BUILT_IN, LAST_RULE, are_texts, check_words, known, plain, shown_type
-from trainfare.tables import CATEGORIES, LABELS, ORIGINS
+from trainfare.tables import CATEGORIES, CHARGE_CATEGORIES, LABELS, ORIGINS
 
 FILE_NAME = "trainfare.toml"
 FROM_ENVIRONMENT = ("currency", "catalog", "lake")
@@ -63,7 +63,7 @@ TEXT_KEYS = (
 MATCH_KEYS = (*TEXT_KEYS, "machine", "tag")
 WORDS = {
     "category": ("category", CATEGORIES),
-    "charge_category": ("charge category", ("Usage", "Purchase", "Tax", "Credit", "Adjustment")),
+    "charge_category": ("charge category", CHARGE_CATEGORIES),
     "origin": ("origin", ORIGINS),
 }
 """Match keys that have one of a few words, and what such a word is called."""

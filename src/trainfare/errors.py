@@ -1,5 +1,6 @@
 """What goes wrong, told to a person: where, what, what to do."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -58,7 +59,7 @@ class BadInputError(TrainfareError):
 
 def _kind(fault: Fault) -> tuple[str, str]:
     """What faults are alike in: the file, and what is to be done."""
-    return fault.where.rpartition(":")[0] or fault.where, fault.do
+    return re.sub(r":\d+$", "", fault.where), fault.do
 
 
 def _some_of_each_kind(faults: list[Fault]) -> list[Fault]:

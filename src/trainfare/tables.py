@@ -22,6 +22,8 @@ ORIGINS = ("bill", "hardware", "licence", "labour", "invoice", "commitment", "es
 ESTIMATED = "estimated"
 """The source that estimates stand under, where the name of a bill's would be."""
 LABELS = ("owner", "team", "project", "experiment", "cost_center", "model_version", "priority")
+CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
+"""What FOCUS calls kinds of charges."""
 STATES = (
     "completed",
     "failed",
@@ -35,7 +37,7 @@ STATES = (
     "running",
     "unknown",
 )
-ENDED = STATES[:7]
+ENDED = tuple(state for state in STATES if state not in ("resized", "suspended", "running", "unknown"))
 """States of an attempt that is over."""
 MEASURES = ("gpu_busy_seconds", "bytes_sent", "storage_requests", "storage_bytes", "checkpoint", "step")
 BETTER = ("higher", "lower")
@@ -161,9 +163,7 @@ PLACEMENTS = Table(
         Column("model_version", TEXT, "the model version that was trained"),
         Column("priority", TEXT, "the priority class"),
         Column("submitted", TIME, "when the attempt was put into the queue; null: not told"),
-        Column(
-            "slurm_cluster", TEXT, "the cluster that counts these jobs; null: the log does not tell, or is not Slurm's"
-        ),
+        Column("slurm_cluster", TEXT, "the cluster that counts these jobs; null: not told, or not Slurm's"),
         Column("slurm_run", TIME, "when the attempt began, where the log does not number attempts; null: it does"),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),
         Column("line", "BIGINT", "position in the file it came from"),

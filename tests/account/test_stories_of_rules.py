@@ -369,6 +369,22 @@ def test_where_nobody_held_gpus_in_a_charges_time_cpus_count():
 
 
 @story
+def test_who_holds_what_nobody_knows_the_size_of_holds_all_of_it():
+    """
+    machine  n1  96 cpus  4 h  8.00 USD
+    attempt  a   4 gpus  24 cpus  4 h
+    rules
+    [[rule]]
+    name = "hours"
+    match = { machine = true }
+    among = "machine"
+    by = "dominant"
+    =>
+    a  8.00
+    """
+
+
+@story
 def test_a_blank_tag_says_nothing():
     """
     machine  n1  4 gpus  4 h  8.00 USD

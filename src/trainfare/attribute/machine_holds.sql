@@ -1,5 +1,5 @@
 -- In: sizes, placements. Out: who gripped how much of which machine, within the time the bill speaks of. Who does not
--- say how much holds all of it.
+-- say how much holds all of it, and so does who holds something of which nobody knows how much there is.
 SELECT s.target, p.attempt_key,
   greatest(p.starts, {{first_second}}) AS starts, least(p.ends, {{last_second}}) AS ends,
   CASE s.measure
@@ -9,9 +9,9 @@ SELECT s.target, p.attempt_key,
     WHEN 'dominant' THEN CASE
       WHEN p.gpu_micros IS NULL AND p.cpu_millis IS NULL AND p.memory_mbs IS NULL THEN 1000000
       ELSE greatest(
-        coalesce(p.gpu_micros * 1000000 // nullif(s.gpu_micros, 0), 0),
-        coalesce(p.cpu_millis * 1000000 // nullif(s.cpu_millis, 0), 0),
-        coalesce(p.memory_mbs * 1000000 // nullif(s.memory_mbs, 0), 0)) END
+        coalesce(p.gpu_micros * 1000000 // nullif(s.gpu_micros, 0), CASE WHEN p.gpu_micros > 0 THEN 1000000 ELSE 0 END),
+        coalesce(p.cpu_millis * 1000000 // nullif(s.cpu_millis, 0), CASE WHEN p.cpu_millis > 0 THEN 1000000 ELSE 0 END),
+        coalesce(p.memory_mbs * 1000000 // nullif(s.memory_mbs, 0), CASE WHEN p.memory_mbs > 0 THEN 1000000 ELSE 0 END)) END
     ELSE 1
   END AS grip,
   s.capacity

@@ -37,9 +37,9 @@ GRIPS = {
     "memory": "coalesce(p.memory_mbs, m.memory_mbs, 1000)",
     "dominant": (
         "CASE WHEN coalesce(p.gpu_micros, p.cpu_millis, p.memory_mbs) IS NULL THEN 1000000 ELSE "
-        "greatest(coalesce(p.gpu_micros * 1000000 // nullif(m.gpu_micros, 0), 0), "
-        "coalesce(p.cpu_millis * 1000000 // nullif(m.cpu_millis, 0), 0), "
-        "coalesce(p.memory_mbs * 1000000 // nullif(m.memory_mbs, 0), 0)) END"
+        "greatest(coalesce(p.gpu_micros * 1000000 // nullif(m.gpu_micros, 0), CASE WHEN p.gpu_micros > 0 THEN 1000000 ELSE 0 END), "
+        "coalesce(p.cpu_millis * 1000000 // nullif(m.cpu_millis, 0), CASE WHEN p.cpu_millis > 0 THEN 1000000 ELSE 0 END), "
+        "coalesce(p.memory_mbs * 1000000 // nullif(m.memory_mbs, 0), CASE WHEN p.memory_mbs > 0 THEN 1000000 ELSE 0 END)) END"
     ),
     "wall_seconds": "1",
     "evenly": "1",

@@ -34,7 +34,7 @@ from trainfare.sources.raw import (
     told,
 )
 from trainfare.sources.rows import bare, header_names
-from trainfare.tables import CHARGES, CONVERTED, MONEY
+from trainfare.tables import CHARGE_CATEGORIES, CHARGES, CONVERTED, MONEY
 
 NAME = "focus"
 KIND = "bill"
@@ -78,7 +78,6 @@ USED = (
     *(name for names in TEXTS.values() for name in names),
     *("BillingCurrency", "Tags", "SkuPriceDetails"),
 )
-CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
 TOO_LARGE = 10**15
 """No line of a bill is as large in any currency; with 10^11 lines below it a sum still fits."""
 FINE = "DECIMAL(38,22)"

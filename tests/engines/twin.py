@@ -10,8 +10,8 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.spark import Spark
 from trainfare.engine.sql import parquet, quoted, step_text
 
-OF_ONE_ENGINE = ("kind",)
-"""Columns with hashes: they tell rows apart within one engine, and mean nothing to another."""
+OF_ONE_ENGINE = ("kind", "holding")
+"""Columns with hashes, and with numbers in any order: they tell rows apart within one engine, and mean nothing to another."""
 
 
 @dataclass
@@ -67,6 +67,10 @@ class Twin:
 
     def add(self, name: str, select: str) -> None:
         self._both("add", name, select)
+
+    def rename(self, name: str, to: str) -> None:
+        for engine in (self.duckdb, self.spark):
+            engine.rename(name, to)
 
     def drop(self, *names: str) -> None:
         """Leave them there: what was made is looked at later."""

@@ -14,6 +14,7 @@ Every function whose spelling differs between engines is a macro here, named for
 - `as_money(units)`: the way back.
 - `small_sum(units)`: over all rows, the sum of BIGINT units that is known to be one, too.
 - `epoch_second(time)`: whole seconds since 1970.
+- `any_number()`: a number for each row that no other row has, in no order.
 - `per_hour(money, micros)`: money per hour, to 10^-6, rounded half away from zero; micros are millionths of a second
   (of wall time, or of GPU time). No time, no rate.
 - `heaviness(weight, number)`: one number that is larger for more weight and, of equal weights, for a smaller number of
@@ -67,6 +68,7 @@ CREATE MACRO whole_part(units, weight, total) AS CASE
 CREATE MACRO small_whole_part(units, weight, total) AS units // total * weight + units % total * weight // total;
 CREATE MACRO tiny_whole_part(units, weight, total) AS units * weight // total;
 CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT);
+CREATE MACRO any_number() AS row_number() OVER ();
 CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(CAST(
   sign(money) * ((in_units(abs(money)) * 7200 + micros) // (2 * micros)) AS DECIMAL(38,0)) * 0.000001 AS DECIMAL(38,6)) END;
 CREATE MACRO heaviness(weight, number) AS CAST(weight AS HUGEINT) * 140737488355328 + (140737488355327 - number);
@@ -183,6 +185,11 @@ class DuckDB:
     def add(self, name: str, select: str) -> None:
         """Add what `select` gives, column by column, to a table that was made before."""
         self.run(f'INSERT INTO "{name}" {select}')
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a table another name, in the place of one that had it."""
+        self.run(f'DROP TABLE IF EXISTS "{to}"')
+        self.run(f'ALTER TABLE "{name}" RENAME TO "{to}"')
 
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there."""

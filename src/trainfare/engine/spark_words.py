@@ -67,6 +67,7 @@ NAMED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "tiny_whole_part": (("units", "weight", "total"), "units * weight DIV total"),
     "epoch_second": (("moment",), "unix_seconds(CAST(moment AS TIMESTAMP_LTZ))"),
+    "any_number": ((), "monotonically_increasing_id()"),
     "epoch_us": (("moment",), "unix_micros(CAST(moment AS TIMESTAMP_LTZ))"),
     "heaviness": (
         ("weight", "number"),

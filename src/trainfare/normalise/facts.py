@@ -11,7 +11,7 @@ from trainfare.engine.sql import parquet, quoted
 from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.places import Place
-from trainfare.tables import CHARGES, ENDED, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
+from trainfare.tables import CHARGES, ENDED, LABELS, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
 
 PACKAGE = "trainfare.normalise"
 DIMENSIONS = (
@@ -153,6 +153,7 @@ def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]], before
     for kind, (name, table) in TOLD.items():
         engine.taken(name, *_some(table, selects[kind]))
     _one_log(engine, len(selects["jobs"]) > 1)
+    given |= _told_of_attempts(engine)
     for step in STEPS:
         engine.step(PACKAGE, step, step, given)
     engine.drop("keyed_usage")
@@ -168,6 +169,27 @@ def _one_log(engine: Engine, are_several: bool) -> None:
         engine.step(PACKAGE, "placement_rows", "placement_rows", {"last_words": ", ".join(map(quoted, ENDED))})
     else:
         engine.view("placement_rows", "SELECT * FROM delivered_placements")
+
+
+def _told_of_attempts(engine: Engine) -> dict[str, str]:
+    """SQL for what the rows of an attempt tell of it; makes `merged_labels` where rows have labels of their own."""
+    names = (*LABELS, "labels", "submitted")
+    found = engine.row(f"SELECT {', '.join(f'count({name})' for name in names)} FROM placement_rows")
+    is_told = dict(zip(names, found, strict=True))
+    told = [f"max({name}) AS {name}" for name in (*LABELS, "labels") if is_told[name]]
+    columns = [f"n.{name}" if is_told[name] else f"CAST(NULL AS VARCHAR) AS {name}" for name in LABELS]
+    merged, labels, queued = "", "CAST(NULL AS VARCHAR)", ["CAST(NULL AS BIGINT)"] * 2
+    if is_told["labels"]:
+        engine.step(PACKAGE, "merged_labels", "merged_labels")
+        merged = "LEFT JOIN merged_labels m ON m.job_id = n.job_id AND m.attempt = n.attempt"
+        labels = "coalesce(m.labels, n.labels)"
+    if is_told["submitted"]:
+        told += ["min(submitted) AS submitted", "min(started) AS started"]
+        queued = [
+            f"CASE WHEN n.submitted <= n.started THEN epoch_second(n.{at}) END" for at in ("submitted", "started")
+        ]
+    columns += [f"{labels} AS labels", f"{queued[0]} AS queued_from", f"{queued[1]} AS queued_to"]
+    return {"told": "".join(f", {one}" for one in told), "columns": ", ".join(columns), "merged": merged}
 
 
 def _some(table: Table, selects: Iterable[str]) -> list[str]:

@@ -23,7 +23,7 @@ STAGES = {
         ("lineage", "open_job"),
         ("lineage", "open_everything"),
     ),
-    "metrics": (("book", "run"),),
+    "metrics": (("coverage", "run"), ("book", "run")),
     "report": (("cost", "report"),),
 }
 """Where the steps of each stage are run: modules and the functions to begin with."""

@@ -31,8 +31,8 @@ from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
 from trainfare.store import Book, BookFiles, NewBook, Store, Total
 
-ACCOUNT_VERSION = "6"
-"""Part of what a book was made from; raise it when the same inputs give other shares, or a book has other tables."""
+ACCOUNT_VERSION = "7"
+"""Part of what a book was made from; raise it when the same inputs give other shares or hours, or a book has other tables."""
 
 LAID = "laid_charges"
 """The table of what ledgers cost, in the engine that takes in files."""

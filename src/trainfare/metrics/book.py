@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from trainfare import keyed, scope
+from trainfare import keyed
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet
-from trainfare.metrics import failures, findings, lost_work
+from trainfare.metrics import coverage, failures, findings, lost_work
 from trainfare.period import Month
 from trainfare.places import Place
 from trainfare.tables import BASES, CONVERSIONS, ESTIMATE_ERRORS, ESTIMATES, Table
@@ -70,7 +70,7 @@ def run(
     """
     through = complete_through(engine, month)
     second = int(through.timestamp()) if through else int(month.start.timestamp())
-    engine.step(PACKAGE, "covered", "covered", {"coverage": _coverage(engine)})
+    coverage.run(engine, month)
     times = {
         "complete_through": str(second),
         "month_start": str(int(month.start.timestamp())),
@@ -140,24 +140,6 @@ def complete_through(engine: Engine, month: Month) -> datetime | None:
         f"AND epoch_second(first_start) < {int(month.end.timestamp())}"
     )
     return None if second is None else min(datetime.fromtimestamp(second, UTC), month.end)
-
-
-def _coverage(engine: Engine) -> str:
-    """For each way of weighing that takes compute charges, the placements within its targets."""
-    selects = [
-        "SELECT p.holding, t.first_second, t.last_second FROM placements p JOIN targets t ON t.machine = p.machine"
-    ]
-    wide = engine.rows(
-        "SELECT DISTINCT k.weighing, r.among FROM routed_kinds k JOIN rules_in_force r ON r.rule = k.rule "
-        "WHERE k.weighing IS NOT NULL AND r.among <> 'machine' AND k.category IN ('compute', 'platform')"
-    )
-    selects += [
-        "SELECT p.holding, t.first_second, t.last_second FROM placements p "
-        "JOIN attempts a ON a.attempt_key = p.attempt_key LEFT JOIN machines m ON m.machine = p.machine "
-        f"JOIN targets t ON t.weighing = {weighing} AND t.scope = {scope.of_placement(among)}"
-        for weighing, among in wide
-    ]
-    return " UNION ALL ".join(selects)
 
 
 def totals(engine: Engine) -> list[tuple[str, str, str, Decimal, Decimal]]:

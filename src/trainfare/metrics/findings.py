@@ -56,7 +56,7 @@ FAULTS = (
     ),
     Fault(
         "JOB_WITHOUT_MACHINE",
-        "jobs ran on machines that are not on the bill: these hours have no cost",
+        "jobs ran on machines that are not on the bill, or not for that time: these hours have no cost",
         "Name their resource ids in a machine file, or add the bill that has these machines.",
     ),
     Fault(

@@ -1,0 +1,170 @@
+"""Hours that the bill has no charge for leave the rate, also between hours that it has one for."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+
+from .books import DAY, HOUR, MONTH, Bookkeeper, Case, Row, charge, hours_of, placement, stamp
+from .invented import Fleet, fleets
+from .story import CHARGES, tell
+from .test_properties import as_the_bill_finds_them, examples
+
+
+def hourly(machine: str, hours: Iterable[int], minute: int = 0, **columns: object) -> list[Row]:
+    """A line of 2.00 for each of these hours, which all begin at this minute."""
+    begin = [hour * HOUR + minute * 60 for hour in hours]
+    return [hours_of(machine, (second, second + HOUR), "2.00", **columns) for second in begin]
+
+
+def hours_held(keeper: Bookkeeper, case: Case, job: str = "a") -> tuple[Decimal, Decimal, Decimal | None]:
+    """Hours, those of them without a charge, and the rate of the others."""
+    row = keeper.book(case).rows("job")[job]
+    return Decimal(row.wall_seconds) / HOUR, Decimal(row.unbilled_wall_seconds) / HOUR, row.rate
+
+
+def test_hours_between_two_charges_are_unbilled(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  2 h  8.00 USD
+        machine  n1  3 h  12.00 USD  from 5 h
+        attempt  a   4 gpus  10 h  from 0 h
+        """,
+    )
+    (job,) = account.report(["job"]).rows
+    assert (job.cost, job.wall_seconds, job.unbilled_wall_seconds) == (20, 10 * HOUR, 5 * HOUR)
+    assert (job.gpu_seconds, job.unbilled_gpu_seconds, job.rate) == (40 * HOUR, 20 * HOUR, 4)
+    assert account.report(["job"], per="gpu").rows[0].rate == 1
+
+
+def test_they_are_unbilled_on_their_own_days(keeper: Bookkeeper):
+    charges = [*hourly("n1", range(20)), *hourly("n1", range(30, 72))]
+    account = keeper.book(Case(charges, [placement("a", "n1", (0, 3 * DAY), gpus=1)]))
+    days = account.rows("day")
+    assert [(days[day].wall_seconds, days[day].unbilled_wall_seconds, days[day].rate) for day in sorted(days)] == [
+        (DAY, 4 * HOUR, 2),
+        (DAY, 6 * HOUR, 2),
+        (DAY, 0, 2),
+    ]
+
+
+@pytest.mark.parametrize("minute", [0, 30])
+def test_an_hour_charged_twice_does_not_stand_for_one_that_is_not_charged(keeper: Bookkeeper, minute: int):
+    """As many lines as hours from the first to the last. Some zones begin their hours at half past."""
+    charges = hourly("n1", [0, 1, 1, 3], minute)
+    held = placement("a", "n1", (minute * 60, minute * 60 + 4 * HOUR), gpus=1)
+    assert hours_held(keeper, Case(charges, [held])) == (4, 1, Decimal("2.666667"))
+
+
+def test_hours_of_several_beginnings_are_told_apart(keeper: Bookkeeper):
+    charges = [*hourly("n1", [0, 1]), *hourly("n1", [2], minute=30), *hourly("n2", [0, 1, 2])]
+    held = [placement("a", "n1", (0, 4 * HOUR), gpus=1), placement("b", "n2", (0, 3 * HOUR), gpus=1)]
+    assert hours_held(keeper, Case(charges, held)) == (4, 1, 2)
+    assert hours_held(keeper, Case(charges, held), "b") == (3, 0, 2)
+
+
+def test_a_machine_charged_by_hour_and_by_day_is_billed_in_both(keeper: Bookkeeper):
+    charges = [*hourly("n1", range(6)), hours_of("n1", (DAY, 2 * DAY), "48.00")]
+    assert hours_held(keeper, Case(charges, [placement("a", "n1", (0, 2 * DAY), gpus=1)])) == (48, 18, 2)
+
+
+def test_one_charge_for_all_of_the_time_leaves_no_gap(keeper: Bookkeeper):
+    charges = [*hourly("n1", [3, 700]), hours_of("n1", (0, MONTH), "740.00")]
+    assert hours_held(keeper, Case(charges, [placement("a", "n1", (0, MONTH), gpus=1)])) == (744, 0, 1)
+
+
+def test_a_job_within_a_gap_has_no_rate(keeper: Bookkeeper):
+    charges = [*hourly("n1", range(2)), *hourly("n1", range(6, 8))]
+    held = [placement("a", "n1", (0, 8 * HOUR), gpus=1), placement("b", "n1", (3 * HOUR, 5 * HOUR), gpus=1)]
+    account = keeper.book(Case(charges, held))
+    within = account.rows("job")["b"]
+    assert (within.cost, within.rate, within.wall_seconds, within.unbilled_wall_seconds) == (
+        None,
+        None,
+        2 * HOUR,
+        2 * HOUR,
+    )
+    assert account.rows("job")["a"].unbilled_wall_seconds == 4 * HOUR
+    assert "JOB_WITHOUT_MACHINE" in account.findings
+
+
+@pytest.mark.parametrize("kind", ["storage", "network", "credit", "tax", "adjustment"])
+def test_what_a_stopped_machine_goes_on_costing_does_not_bill_its_hours(keeper: Bookkeeper, kind: str):
+    """The disk has the machine's name, and is charged for the whole month, as a credit or an adjustment may be."""
+    named = {"Tags": '{"Name": "n1"}'}
+    charges = [
+        *hourly("i-1", [0, 1, 4, 5], **named),
+        charge((0, MONTH), "4.00", **CHARGES[kind], ResourceId="vol-1", **named),
+    ]
+    account = keeper.book(Case(charges, [placement("a", "n1", (0, 6 * HOUR), gpus=1)]))
+    assert account.rows("job")["a"].unbilled_wall_seconds == 2 * HOUR
+
+
+def test_a_refund_for_last_month_does_not_bill_the_hours_before_the_first_charge(keeper: Bookkeeper):
+    charges = [hours_of("n1", (-2 * DAY, -DAY), "-24.00"), *hourly("n1", range(6, 10))]
+    assert hours_held(keeper, Case(charges, [placement("a", "n1", (-3 * DAY, 10 * HOUR), gpus=1)]))[:2] == (10, 6)
+
+
+def test_between_a_machine_and_the_one_in_its_place_hours_are_unbilled(keeper: Bookkeeper):
+    charges = [*hourly("i-1", range(4)), *hourly("i-2", range(6, 9))]
+    known = {"machine_id": "n1", "gpus": 1}
+    machines = [
+        known | {"resource_id": "i-1", "existed_from": stamp(0), "existed_to": stamp(5 * HOUR)},
+        known | {"resource_id": "i-2", "existed_from": stamp(5 * HOUR), "existed_to": ""},
+    ]
+    assert hours_held(keeper, Case(charges, [placement("a", "n1", (0, 9 * HOUR), gpus=1)], machines)) == (9, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("among", "columns"),
+    [("cluster", {}), ("tag:team", {"Tags": '{"team": "nlp"}'}), ("job", {"Tags": '{"job_id": "a"}'}), ("all", {})],
+)
+def test_what_is_shared_within_more_than_a_machine_has_gaps_too(
+    keeper: Bookkeeper, among: str, columns: dict[str, object]
+):
+    rule = f'[[rule]]\nname = "x"\nmatch = {{ category = "compute" }}\namong = "{among}"\n'
+    charges = [*hourly("n1", range(3), **columns), *hourly("n2", range(5, 8), **columns)]
+    machines = [{"machine_id": name, "gpus": 1, "cluster": "c1"} for name in ("n1", "n2")]
+    held = placement("a", "n1", (0, 8 * HOUR), gpus=1, team="nlp")
+    assert hours_held(keeper, Case(charges, [held], machines, rule))[:2] == (8, 2)
+
+
+def test_an_attempt_that_still_runs_leaves_gaps_out(keeper: Bookkeeper):
+    charges = [*hourly("n1", range(2)), *hourly("n1", range(5, 8))]
+    assert hours_held(keeper, Case(charges, [placement("a", "n1", (HOUR, None), gpus=1)])) == (7, 3, 2)
+
+
+def billed_seconds(fleet: Fleet, job: str) -> int:
+    """The seconds in which the job held a machine that was there and charged for, one stretch without any change after the other."""
+    there = {machine.name: machine.existed for machine in as_the_bill_finds_them(fleet)}
+    held = [(p.machine, p.started, p.ended or 0) for p in fleet.placements if p.job == job]
+    charged = [(c.machine, *c.period) for c in fleet.charges if c.category == "compute"]
+    moments = sorted(
+        {0, MONTH, *(m for _, *span in held + charged for m in span), *(m for s in there.values() for m in s)}
+    )
+
+    def is_within(span: tuple[int, int], first: int, last: int) -> bool:
+        return first <= span[0] and span[1] <= last
+
+    return sum(
+        span[1] - span[0]
+        for span in pairwise(moment for moment in moments if 0 <= moment <= MONTH)
+        if any(
+            is_within(span, first, last)
+            and is_within(span, *there[machine])
+            and any(name == machine and is_within(span, begin, end) for name, begin, end in charged)
+            for machine, first, last in held
+        )
+    )
+
+
+@examples(16)
+@given(fleet=fleets())
+def test_billed_hours_are_those_with_a_charge_and_no_others(keeper: Bookkeeper, fleet: Fleet):
+    ended = Fleet(fleet.machines, tuple(held for held in fleet.placements if held.ended is not None), fleet.charges)
+    rows = keeper.book(ended.case()).rows("job")
+    for job in {held.job for held in ended.placements}:
+        assert rows[job].wall_seconds - rows[job].unbilled_wall_seconds == billed_seconds(ended, job), job

@@ -1,5 +1,6 @@
 """What arrives after a month was closed: booked in the next open month, as the difference to what is booked already."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,9 @@ from trainfare.places import Place
 from trainfare.sources import deliver
 from trainfare.sources.deliver import ADJUSTING, Delivered
 from trainfare.store import Book, Store
+from trainfare.tables import ESTIMATED
+
+_ADJUSTMENT = re.compile(rf"{ADJUSTING}\d{{4}}-\d{{2}}$")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Adjustment:
     added: tuple[Delivered, ...]
     removed: tuple[Delivered, ...]
     laid: tuple[Laid, ...] = ()
+    put_away: tuple[Delivered, ...] = ()
+    """Bills of the month of which no file is there any more, and which were the last that spoke of it."""
 
     def selects(self, engine: DuckDB, config: Config) -> list[str]:
         """The charges of it: what came later, and what was booked before with its sign turned."""
@@ -98,6 +104,11 @@ def of_book(
     return _differences(engine, config, store, delivered, named, earlier, as_of)
 
 
+def rests_on_nothing_else(book: Book) -> bool:
+    """Whether a book has only adjustments of closed months and estimates: no bill or ledger of its own month ever spoke of it."""
+    return all(total.source == ESTIMATED or _ADJUSTMENT.search(total.source) for total in book.totals)
+
+
 def _closed(store: Store) -> dict[Month, Book]:
     closings = (store.catalog.closing(month) for month in store.catalog.months())
     return {one.month: store.catalog.book(one.month, one.version) for one in closings if one}
@@ -126,14 +137,34 @@ def _differences(
         before = {booked[number].sha256: booked[number] for number in numbers if month in spoken.get(number, ())}
         now = {file.sha256: file for file in delivered if month in spoken.get(file.number, ())}
         # Bills that were put away say nothing: only a bill of the same month can take back what they said.
+        put_away = () if now else _put_away(engine, config, store, month, into, closed)
+        now = now or {file.sha256: file for file in put_away} or before
         added = tuple(file for content, file in now.items() if content not in before)
-        removed = tuple(file for content, file in before.items() if content not in now and now)
+        removed = tuple(file for content, file in before.items() if content not in now)
         laid = _laid_differently(
             engine, config, month, [booked[n] for n in numbers], book_as_of(engine, store, by), delivered, as_of
         )
         if added or removed or laid:
-            found.append(Adjustment(month, into, added, removed, laid))
+            found.append(Adjustment(month, into, added, removed, laid, put_away))
     return found
+
+
+def _put_away(
+    engine: DuckDB, config: Config, store: Store, month: Month, into: Month, closed: Mapping[Month, Book]
+) -> tuple[Delivered, ...]:
+    """The bills of a closed month by which the standing book of `into` adjusts it, where no file speaks of the month any more.
+
+    One that also speaks of an open month is withdrawn there, and so it is here.
+    """
+    standing = store.catalog.latest(into)
+    if not standing or not _adjusts(standing, month):
+        return ()
+    rows = store.catalog.deliveries(standing.deliveries)
+    files = [deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows]
+    spoken = {file.number: deliver.billed_months(engine, config, file) for file in files if file.kind == "bill"}
+    return tuple(
+        file for file in files if month in spoken.get(file.number, ()) and spoken[file.number] <= closed.keys()
+    )
 
 
 def _laid_differently(

@@ -73,17 +73,29 @@ def build(
         late = adjustments.find(engine.reader, config, store, delivered, until)
         rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))
         read = _read(engine, config, delivered, late, rates, until, progress)
-        if only and only not in read.months:
+        months = sorted({*read.months, *_to_withdraw(standing, read.months)})
+        if only and only not in months:
             raise _no_charges(only, read.months)
         built = [
             _build_month(
                 config, store, build_id, engine, Inputs(delivered, late, read), month, standing.get(month), progress
             )
-            for month in read.months
+            for month in months
             if only in (None, month) and not store.catalog.closing(month)
         ]
     store.sweep()
     return [one for one in built if one]
+
+
+def _to_withdraw(standing: Mapping[Month, Book | None], charged: Sequence[Month]) -> list[Month]:
+    """Months of which nothing is charged any more, and whose books were only adjustments and estimates. One that had a bill stands: its
+    files were put away.
+    """
+    return [
+        month
+        for month, book in standing.items()
+        if book and month not in charged and not book.is_withdrawn and adjustments.rests_on_nothing_else(book)
+    ]
 
 
 def books_of_files(
@@ -232,6 +244,11 @@ class Inputs:
     late: Sequence[Adjustment]
     read: Read
 
+    def files_of(self, month: Month) -> list[Delivered]:
+        """What a month's book is to be opened again from: the files that are there, and those whose word it keeps though they are not."""
+        put_away = (file for one in self.late if one.into == month for file in one.put_away)
+        return [*{file.number: file for file in (*self.delivered, *put_away)}.values()]
+
 
 def _build_month(
     config: Config,
@@ -245,7 +262,8 @@ def _build_month(
 ) -> Built | None:
     """Publish the month's next version, unless it would be made from the same things as the standing one.
 
-    None where the month has no charges: nothing was billed, and no price is known to estimate by.
+    None where the month has no charges: nothing was billed, and no price is known to estimate by. If a version stands that never rested
+    on a bill of the month, one without charges withdraws it.
     """
     relevant = facts.deliveries_of(engine, inputs.delivered, month)
     fingerprint = _fingerprint(engine, config, month, relevant, inputs)
@@ -253,7 +271,12 @@ def _build_month(
         return Built(standing, is_new=False)
     progress("reading job logs")
     if not _hold(engine, config, inputs.read, month, relevant):
-        return None
+        if standing and standing.is_withdrawn:
+            return Built(standing, is_new=False)
+        is_over = standing and adjustments.rests_on_nothing_else(standing)
+        return (
+            _withdraw(store, build_id, engine.reader, inputs, standing, fingerprint) if standing and is_over else None
+        )
     files = {name: store.lake.book_path(name, month, build_id) for name in book.TABLES}
     before = store.files(standing).files if standing else None
     through = _write_book(engine, config, month, inputs.read.kept_as_of, files, before, progress)
@@ -264,9 +287,28 @@ def _build_month(
         files={name: store.lake.relative(path) for name, path in files.items()},
         rows={name: engine.row(f'SELECT count(*) FROM "{table}"')[0] for name, table in book.TABLES.items()},
         totals=tuple(Total(*one) for one in book.totals(engine)),
-        deliveries=tuple(file.number for file in inputs.delivered),
+        deliveries=tuple(file.number for file in inputs.files_of(month)),
     )
     return Built(store.publish(month, standing.version if standing else None, new), is_new=True)
+
+
+def _withdraw(store: Store, build_id: str, engine: DuckDB, inputs: Inputs, standing: Book, fingerprint: str) -> Built:
+    """Publish a version of the month without charges: the tables of the standing one, with nothing in them that is of money or time."""
+    before = store.files(standing).files
+    files = {name: store.lake.book_path(name, standing.month, build_id) for name in before}
+    for name, path in files.items():
+        only = "" if name in book.OUTLASTING else " WHERE false"
+        engine.write_parquet(f"SELECT * FROM {parquet(before[name])}{only}", path)
+    new = NewBook(
+        engine=engine.name,
+        inputs_sha256=fingerprint,
+        complete_through=None,
+        files={name: store.lake.relative(path) for name, path in files.items()},
+        rows={name: engine.row(f"SELECT count(*) FROM {parquet(path)}")[0] for name, path in files.items()},
+        totals=(),
+        deliveries=tuple(file.number for file in inputs.files_of(standing.month)),
+    )
+    return Built(store.publish(standing.month, standing.version, new), is_new=True)
 
 
 def _write_book(

@@ -1,5 +1,6 @@
 """Before the bill: hours without one are estimated, marked, and gone when the bill comes."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +19,7 @@ from trainfare.report.opened import open_books
 from trainfare.store import Store
 from trainfare.tables import BASES
 
-from .books import DAY, HOUR, START, Bookkeeper, Row, hours_of, placement
+from .books import DAY, HOUR, START, Bookkeeper, Row, charge, hours_of, placement
 from .test_ledgers import Files, account, owed
 from .test_properties import examples
 
@@ -180,3 +181,59 @@ def test_the_bill_replaces_the_estimate_and_the_error_is_kept(workspace: Path, k
     assert answer.estimated == 0
     assert answer.accuracy
     assert answer.accuracy.off == Decimal(32) / 192
+
+
+NOVEMBER = Month(2026, 11)
+INTO_NOVEMBER = [placement("a", "n1", (31 * DAY - HOUR, 32 * DAY), gpus=1)]
+
+
+MONTHS = [
+    {"BillingPeriodStart": f"{first}-01T00:00:00Z", "BillingPeriodEnd": f"{last}-01T00:00:00Z"}
+    for first, last in (("2026-10", "2026-11"), ("2026-11", "2026-12"))
+]
+"""The billing periods of October and November, as a bill has them."""
+
+
+def november(folder: Path, now: int) -> tuple[int, Decimal, bool] | None:
+    """Version, money and whether it is new, of November's book after a build; none if the build says nothing of it."""
+    found = [one for one in built(folder, now) if one.book.month == NOVEMBER]
+    money = [sum(total.charges for total in one.book.totals if total.basis == "effective") for one in found]
+    return (found[0].book.version, money[0], found[0].is_new) if found else None
+
+
+def test_a_month_of_estimates_is_withdrawn_when_nothing_is_estimated_any_more(tmp_path: Path):
+    """The bill of November has not come when somebody turns estimating off, and on again."""
+    october = Files(charges=hourly("n1", range(743, 744), 10), placements=INTO_NOVEMBER, settings=ON)
+    october.write(tmp_path)
+    assert november(tmp_path, 31 * DAY + 6 * HOUR) == (1, Decimal(60), True)
+    replace(october, settings="").write(tmp_path)
+    assert november(tmp_path, 31 * DAY + 6 * HOUR) == (2, Decimal(0), True)
+    assert november(tmp_path, 31 * DAY + 7 * HOUR) is None
+    october.write(tmp_path)
+    assert november(tmp_path, 31 * DAY + 8 * HOUR) == (3, Decimal(80), True)
+
+
+def test_a_month_of_estimates_without_a_price_is_withdrawn_once(tmp_path: Path):
+    """The only price is taken out of the list. Hours go on, and are told as nothing new."""
+    ledgers = {
+        "machines": "machine_id,gpus,gpu_model\nn1,1,h100\n",
+        "prices": f"{PRICES}\nh100,,on_demand,2,USD,2026-10-01,,\n",
+    }
+    storage = charge((0, DAY), "1.00", ServiceCategory="Storage")
+    told = Files(charges=[storage], placements=INTO_NOVEMBER, ledgers=ledgers, settings=ON)
+    told.write(tmp_path)
+    assert november(tmp_path, 31 * DAY + 6 * HOUR) == (1, Decimal(12), True)
+    other = ledgers["prices"].replace("h100", "a100")
+    replace(told, ledgers=ledgers | {"prices": other}).write(tmp_path)
+    assert november(tmp_path, 31 * DAY + 6 * HOUR) == (2, Decimal(0), True)
+    assert november(tmp_path, 31 * DAY + 7 * HOUR) == (2, Decimal(0), False)
+
+
+def test_a_month_with_a_bill_stands_when_its_bill_is_gone(tmp_path: Path):
+    both = [*hourly("n1", range(743, 744), 10), *hourly("n1", range(744, 746), 10)]
+    both = [row | MONTHS[int(row["ChargePeriodStart"] >= "2026-11")] for row in both]
+    told = Files(charges=both, placements=INTO_NOVEMBER, settings=ON)
+    told.write(tmp_path)
+    assert november(tmp_path, 31 * DAY + 6 * HOUR) == (1, Decimal(60), True)
+    replace(told, charges=both[:1], settings="").write(tmp_path)
+    assert november(tmp_path, 31 * DAY + 6 * HOUR) is None

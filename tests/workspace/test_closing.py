@@ -4,7 +4,11 @@ from decimal import Decimal
 
 import pytest
 
+from trainfare import config
+from trainfare.errors import IncompleteError
 from trainfare.period import Month
+from trainfare.web.api.asked import chosen_book
+from trainfare.web.books import Shelf
 
 from . import company
 from .company import DECEMBER, NOVEMBER, OCTOBER
@@ -93,6 +97,92 @@ def test_an_adjustment_taken_back_is_gone(built: Workspace) -> None:
     assert built.digits(NOVEMBER, 3) == built.digits(NOVEMBER, 1)
 
 
+def only_adjusted(built: Workspace) -> None:
+    """October and November are closed, and December has nothing but a correction of October."""
+    built.close(OCTOBER)
+    built.close(NOVEMBER)
+    restate(built, OCTOBER, "3")
+    built.build()
+    assert (built.total(DECEMBER), built.sources(DECEMBER)) == (3, {ADJUSTING_OCTOBER})
+
+
+WITHDRAWN = "2026-12  withdrawn with version 2: nothing is charged in it any more"
+
+
+def test_a_month_of_adjustments_that_are_gone_is_withdrawn(built: Workspace) -> None:
+    """The old bill is put back: December's book says so with a version without charges, and what was in it can be looked up."""
+    only_adjusted(built)
+    before = built.digits(DECEMBER, 1)
+    restate(built, OCTOBER, "0")
+    assert WITHDRAWN in built.build()
+    assert built.books()[-2:] == [("2026-12", 1), ("2026-12", 2)]
+    assert (built.book(DECEMBER).totals, built.digits(DECEMBER, 1)) == ((), before)
+    assert sum(map(built.total, (OCTOBER, NOVEMBER, DECEMBER))) == charged(OCTOBER, NOVEMBER)
+    told = built.run("diff", "--month", DECEMBER).out
+    assert "version 1 -> 2" in told
+    assert "alone-2026-10#1" in told
+    listing = built.listing()
+    assert WITHDRAWN in built.build()
+    assert WITHDRAWN in built.run("build").err
+    assert built.listing() == listing
+    built.require_sound()
+
+
+def test_it_is_withdrawn_also_where_only_that_month_is_built(built: Workspace) -> None:
+    only_adjusted(built)
+    restate(built, OCTOBER, "0")
+    assert built.run("build", "--month", DECEMBER).err.startswith(f"{WITHDRAWN}\n")
+
+
+def test_a_withdrawn_month_is_no_month_to_report(built: Workspace) -> None:
+    """Who names no month gets the newest with charges; who names it is told, and can still ask for the version before."""
+    only_adjusted(built)
+    restate(built, OCTOBER, "0")
+    built.build()
+    assert "2026-11" in built.run("report").out
+    do = f"  What was in it before: trainfare diff --month 2026-12 -w {built.folder}\n"
+    withdrawn = "book 2026-12: version 2 withdrew it: nothing is charged in it\n"
+    for command in ("report", "reconcile", "check"):
+        ran = built.run(command, "--month", DECEMBER)
+        assert (ran.code, ran.err) == (3, withdrawn + do), command
+    ran = built.run("explain", "alone-2026-10", "--month", DECEMBER, "--version", 1)
+    assert "adds up: 3.00 USD" in ran.out
+    ran = built.run("close", DECEMBER)
+    assert (ran.code, ran.err) == (3, f"{withdrawn}  Close it when its bill has come.\n")
+    assert built.run("forecast").code == 0
+
+
+def test_the_service_leaves_a_withdrawn_month_out_and_gives_its_versions(built: Workspace) -> None:
+    only_adjusted(built)
+    restate(built, OCTOBER, "0")
+    built.build()
+    with built.open() as store:
+        shelf = Shelf(store, config.load(built.folder / config.FILE_NAME))
+        try:
+            assert [book.month for book in shelf.current()] == [OCTOBER, NOVEMBER]
+            assert shelf.newest().month == NOVEMBER
+            assert [chosen_book(shelf, "2026-12", version).is_withdrawn for version in (1, 2)] == [False, True]
+            with pytest.raises(IncompleteError, match="there is no book of 2026-12"):
+                chosen_book(shelf, "2026-12")
+        finally:
+            shelf.close()
+
+
+def test_a_withdrawn_month_comes_back_with_its_bill(built: Workspace) -> None:
+    only_adjusted(built)
+    restate(built, OCTOBER, "0")
+    built.build()
+    restate(built, OCTOBER, "3")
+    built.build()
+    assert built.digits(DECEMBER, 3)["shares"] == built.digits(DECEMBER, 1)["shares"]
+    restate(built, OCTOBER, "0")
+    add(built, DECEMBER)
+    built.build()
+    assert built.total(DECEMBER) == charged(DECEMBER)
+    built.close(DECEMBER)
+    built.require_sound()
+
+
 def test_the_same_adjustment_twice_changes_nothing(built: Workspace) -> None:
     built.close(OCTOBER)
     restate(built, OCTOBER, "50")
@@ -132,6 +222,31 @@ def test_a_closed_months_bill_may_be_put_away(built: Workspace) -> None:
     built.close(OCTOBER)
     (built.folder / "bills" / "2026-10.csv").unlink()
     assert built.build()[0] == "2026-11  nothing changed: version 1 stands"
+
+
+@pytest.mark.parametrize("with_a_bill", [True, False], ids=["beside a bill", "alone"])
+def test_an_adjustment_stays_when_the_bill_that_made_it_is_put_away(built: Workspace, with_a_bill: bool) -> None:
+    """October's restated bill is booked in December, and then put away as every bill of October is. That takes nothing back, neither
+    before December is closed nor after.
+    """
+    only_adjusted(built)
+    (built.folder / "bills" / "2026-10.csv").unlink()
+    if with_a_bill:
+        add(built, DECEMBER)
+    built.build()
+    assert built.total(DECEMBER, source=ADJUSTING_OCTOBER) == 3
+    assert built.build()[0] == "2026-12  nothing changed: version 2 stands"
+    assert "adds up: 3.00 USD" in built.run("explain", "alone-2026-10", "--month", DECEMBER).out
+    built.close(DECEMBER)
+    add(built, Month(2027, 1))
+    built.build()
+    restate(built, OCTOBER, "3")
+    built.build()
+    assert built.sources(Month(2027, 1)) == {"cloud"}
+    restate(built, OCTOBER, "5")
+    built.build()
+    assert built.total(Month(2027, 1), source=ADJUSTING_OCTOBER) == 2
+    built.require_sound()
 
 
 def test_a_renamed_source_is_no_adjustment(built: Workspace) -> None:

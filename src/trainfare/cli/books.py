@@ -60,7 +60,7 @@ def diff(old: int | None, new: int | None, workspace: Path, month: str | None, b
     with ExitStack() as stack:
         config = options.settings_of(workspace)
         store = published.open_store(stack, config, workspace)
-        newest = published.latest(store, options.as_month(month))
+        newest = published.newest(store, options.as_month(month))
         new = new or newest.version
         old = old or new - 1
         if old < 1:

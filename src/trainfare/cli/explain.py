@@ -48,9 +48,7 @@ def explain(
     with ExitStack() as stack:
         config = options.settings_of(workspace)
         store = published.open_store(stack, config, workspace)
-        book = published.latest(store, options.as_month(month))
-        if version:
-            book = store.catalog.book(book.month, version)
+        book = published.latest(store, options.as_month(month), version)
         engine = stack.enter_context(pipeline.fresh_engine())
         with terminal.progress() as told:
             told(f"opening {book.month}")

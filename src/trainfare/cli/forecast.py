@@ -40,7 +40,7 @@ def forecast(workspace: Path, by: str | None, basis: str, scope: str, currency: 
         question = Question([], basis, "wall", scope, chosen)
         books = [
             outlook.seen(published.open_latest(stack, store, month)[1], question, outlook.LABELS)
-            for month in store.catalog.months()[-outlook.MONTHS :]
+            for month in published.charged_months(store)[-outlook.MONTHS :]
         ]
     budgets = outlook.allowed(config.budgets(chosen), question)
     found = outlook.outlooks(books, budgets, outlook.values(books, by) if by else ())

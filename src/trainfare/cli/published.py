@@ -15,9 +15,28 @@ def open_store(stack: ExitStack, config: Config, workspace: Path) -> Store:
     return stack.enter_context(Store.open(workspace, config.catalog, config.lake))
 
 
-def latest(store: Store, month: Month | None) -> Book:
-    """The newest version of the month, or of the newest month; with no book at all there is nothing to show."""
-    months = store.catalog.months()
+def latest(store: Store, month: Month | None, version: int | None = None) -> Book:
+    """This version of the month, the newest if none is asked for; of the newest month, if none is. With no book at all there is nothing to
+    show, and what was withdrawn is shown only to who asks for a version.
+    """
+    book = newest(store, month)
+    if version:
+        return store.catalog.book(book.month, version)
+    if book.is_withdrawn:
+        do = f"What was in it before: {options.command(f'diff --month {book.month}')}"
+        raise IncompleteError(f"book {book.month}", f"version {book.version} withdrew it: nothing is charged in it", do)
+    return book
+
+
+def charged_months(store: Store) -> list[Month]:
+    """The months with a book, but for those that were withdrawn."""
+    books = (store.catalog.latest(month) for month in store.catalog.months())
+    return [book.month for book in books if book and not book.is_withdrawn]
+
+
+def newest(store: Store, month: Month | None) -> Book:
+    """The newest version of the month, also one that withdraws it, or of the newest month that was not."""
+    months = charged_months(store)
     wanted = month or (months[-1] if months else None)
     book = store.catalog.latest(wanted) if wanted else None
     if book is None:

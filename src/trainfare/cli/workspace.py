@@ -18,7 +18,7 @@ from trainfare.sections import ENGINES
 
 if TYPE_CHECKING:
     from trainfare.pipeline import Built
-    from trainfare.store import Store
+    from trainfare.store import Book, Store
 
 
 @click.command()
@@ -68,8 +68,8 @@ def build(workspace: Path, month: str | None, as_of: str | None, engine: str | N
             terminal.talk(_told(one, time.monotonic() - started))
         for line in _standing(store, {one.book.month for one in built}, only):
             terminal.talk(line)
-        if built:
-            terminal.talk(f"next: {options.command(f'report --month {built[-1].book.month}')}")
+        if charged := [one.book.month for one in built if not one.book.is_withdrawn]:
+            terminal.talk(f"next: {options.command(f'report --month {charged[-1]}')}")
 
 
 def _versions(store: "Store") -> dict[Month, int]:
@@ -89,6 +89,8 @@ def _told(built: "Built", seconds: float) -> str:
     from trainfare.report.render import exact
 
     book = built.book
+    if book.is_withdrawn:
+        return _withdrawn(book)
     if not built.is_new:
         return f"{book.month}  nothing changed: version {book.version} stands"
     sums: dict[str, Decimal] = {}
@@ -99,12 +101,20 @@ def _told(built: "Built", seconds: float) -> str:
     return f"{book.month}  version {book.version}: {money} shared, every unit of it  ({seconds:.1f} s)"
 
 
+def _withdrawn(book: "Book") -> str:
+    return f"{book.month}  withdrawn with version {book.version}: nothing is charged in it any more"
+
+
 def _standing(store: "Store", built: set[Month], only: Month | None) -> Iterator[str]:
     """Months that were not built, and why their books stand as they are."""
     for month in store.catalog.months():
         if closing := store.catalog.closing(month):
             yield f"{month}  closed with version {closing.version}{_later(store, month, only)}"
         elif month not in built and only is None:
+            book = store.catalog.latest(month)
+            if book and book.is_withdrawn:
+                yield _withdrawn(book)
+                continue
             yield f"{month}  no source has charges of it any more: its last version stands"
 
 

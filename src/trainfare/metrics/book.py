@@ -38,6 +38,8 @@ TABLES = {
     "settings": "settings",
 }
 """The files of a book, and what each is written from."""
+OUTLASTING = ("estimate_errors", "rules_in_force", "settings")
+"""What of it stays when all of its charges are withdrawn."""
 OPENED = (*TABLES, *keyed.NUMBERED)
 """The names that an open book takes in an engine."""
 OF_COST = {

@@ -69,6 +69,11 @@ class Book(NewBook):
     closed: bool
     """Whether the month was closed with this version."""
 
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether it says that nothing is charged in the month any more: no other version is without charges."""
+        return not self.totals
+
 
 @dataclass(frozen=True)
 class Closing:

@@ -19,9 +19,9 @@ class Published:
 
     @property
     def current(self) -> list[Book]:
-        """The newest version of each month, in order."""
+        """The newest version of each month, in order; months that were withdrawn are left out."""
         newest = {book.month: book for book in self.books}
-        return [newest[month] for month in sorted(newest)]
+        return [newest[month] for month in sorted(newest) if not newest[month].is_withdrawn]
 
 
 class Standing:

@@ -111,6 +111,8 @@ def chosen_book(shelf: Shelf, month: MonthText = None, version: Version = None) 
         wanted = Month.parse(month) if month else None
     except ValueError as error:
         raise TrainfareError("month", str(error), "Write it as YYYY-MM, for example 2026-10.") from None
+    if version and wanted and any(book.month == wanted for book in shelf.published.books):
+        return shelf.store.catalog.book(wanted, version)
     newest = shelf.newest(wanted)
     return shelf.store.catalog.book(newest.month, version) if version else newest
 

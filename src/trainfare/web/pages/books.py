@@ -92,6 +92,8 @@ def _state(book: Book, newest: bool, closing: Any) -> str:
     if closing:
         note = f" ({closing.note})" if closing.note else ""
         return f"closed on {closing.closed_at:%Y-%m-%d} by {closing.closed_by}{note}"
+    if book.is_withdrawn:
+        return "withdrawn: nothing is charged"
     return "open, the newest" if newest else "replaced"
 
 

@@ -268,7 +268,7 @@ def checkpoints(desk: Desk, job: str) -> Panel:
 def versions(desk: Desk, job: str) -> Panel:
     """What the job cost in each version of the month, the newest first."""
     month = desk.book.month
-    known = [book for book in desk.published.books if book.month == month][-MOST_VERSIONS:]
+    known = [book for book in desk.published.books if book.month == month and not book.is_withdrawn][-MOST_VERSIONS:]
     question = replace(desk.of_job(job), days=None)
     found = [(book, desk.ask_of(job, trend.by_kind, question, books=[book])) for book in known]
     before = [None, *(told["total"] for _, told in found[:-1])]

@@ -8,7 +8,7 @@ PACKAGE = "trainfare.metrics"
 
 MISSING = {
     "charged_hours": "target INTEGER, hours BIGINT",
-    "covered_parts": "holding INTEGER, first_second BIGINT, last_second BIGINT, from_second BIGINT, to_second BIGINT",
+    "covered_parts": "holding BIGINT, first_second BIGINT, last_second BIGINT, from_second BIGINT, to_second BIGINT",
 }
 """Tables that not every month needs, and that are empty then."""
 

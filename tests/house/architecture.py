@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "attribute": FOUNDATION | {"config", "keyed", "scope"},
     "metrics": FOUNDATION | {"keyed", "scope"},
     "ledgers": FOUNDATION | {"config", "sources"},
-    "closing": frozenset({"errors", "period", "store", "tables"}),
+    "closing": FOUNDATION | {"report", "store"},
     "adjustments": FOUNDATION | {"config", "ledgers", "sources", "store"},
     "intake": FOUNDATION | {"config", "sources", "store"},
     "pipeline": FOUNDATION | STAGES | {"adjustments", "config", "intake", "ledgers", "report", "sources", "store"},

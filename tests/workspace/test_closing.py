@@ -1,10 +1,14 @@
 """A closed month does not change; what arrives later is an adjustment in the next open one, booked once."""
 
+import contextlib
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trainfare import config
+from trainfare import closing, config
+from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
 from trainfare.web.api.asked import chosen_book
@@ -342,3 +346,67 @@ def test_a_month_without_a_book_cannot_be_closed(built: Workspace) -> None:
     assert (ran.code, ran.err) == (2, told)
     ran = built.run("close", "October")
     assert (ran.code, ran.err) == (2, "MONTH: 'October' is not a month\n  Write it as YYYY-MM, for example 2026-10.\n")
+
+
+def change(workspace: Workspace, table: str, select: str) -> Path:
+    """Write a file of October's book again by hand, with what `select` gives from `kept`."""
+    path = workspace.folder / "lake" / workspace.book(OCTOBER).files[table]
+    with contextlib.closing(DuckDB()) as engine:
+        engine.table("kept", f"SELECT * FROM {parquet(path)}")
+        engine.write_parquet(select, path)
+    return path
+
+
+RESTORE = "  Nothing was closed. Restore it from a backup: files of a book must not be changed by hand.\n"
+
+
+def test_a_book_of_which_an_amount_was_changed_by_hand_is_not_closed(built: Workspace) -> None:
+    """One share is one unit (10^-12) larger: reconcile sees it, and closing refuses it."""
+    first = "effective + if(row_number() OVER () = 1, 0.000000000001, 0)"
+    shares = change(built, "shares", f"SELECT * REPLACE ({first} AS effective) FROM kept")
+    assert built.run("reconcile", "--month", OCTOBER).code == 1
+    total = company.total(company.lines(OCTOBER))
+    ran = built.run("close", OCTOBER)
+    assert (ran.code, ran.err) == (
+        2,
+        f"{shares}: effective of cloud adds up to {total + Decimal('1e-12')} USD; {total} were published\n{RESTORE}",
+    )
+    assert not built.book(OCTOBER).closed
+
+
+def test_a_book_changed_by_hand_on_both_sides_is_not_closed(built: Workspace) -> None:
+    """Bill and shares agree with each other, so they tie out; but they are not what was published."""
+    twice = "SELECT * REPLACE (2 * effective AS effective) FROM kept"
+    paths = [change(built, table, twice) for table in ("bill_totals", "shares")]
+    assert built.run("reconcile", "--month", OCTOBER).code == 0
+    ran = built.run("close", OCTOBER)
+    assert (ran.code, [line.split(": ")[0] for line in ran.err.splitlines()[:2]]) == (2, list(map(str, paths)))
+    assert not built.book(OCTOBER).closed
+
+
+def test_a_book_that_lost_rows_by_hand_is_not_closed(built: Workspace) -> None:
+    """Placements have no money that would tie out."""
+    before = built.book(OCTOBER).rows["book_placements"]
+    path = change(built, "book_placements", "SELECT * FROM kept LIMIT (SELECT count(*) - 1 FROM kept)")
+    ran = built.run("close", OCTOBER)
+    assert (ran.code, ran.err) == (2, f"{path}: it has {before - 1:,} rows; {before:,} were published\n{RESTORE}")
+    assert not built.book(OCTOBER).closed
+
+
+def test_a_version_that_came_while_the_one_before_was_looked_at_is_not_closed(
+    built: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = closing.reconcile
+
+    def overtaken(*given: Any) -> Any:
+        restate(built, OCTOBER, "50")
+        built.build()
+        return look(*given)
+
+    monkeypatch.setattr(closing, "reconcile", overtaken)
+    ran = built.run("close", OCTOBER)
+    assert (ran.code, ran.err) == (
+        3,
+        "book 2026-10: version 2 was published meanwhile\n  Look at it, then close that one.\n",
+    )
+    assert not built.book(OCTOBER).closed

@@ -142,8 +142,8 @@ class Catalog:
 
     # Closings
 
-    def close(self, month: Month, by: str, note: str) -> Closing:
-        """Close a month with its latest version. It can be done once, and is never undone."""
+    def close(self, month: Month, by: str, note: str, version: int | None = None) -> Closing:
+        """Close a month with its latest version, if that is still the one that was looked at. It can be done once, and is never undone."""
         with self._database.write() as connection:
             book = connection.execute(_newest_first(month).limit(1)).mappings().first()
             if book is None:
@@ -152,6 +152,9 @@ class Catalog:
                 on, version = f"{before.closed_at:%Y-%m-%d}", before.version
                 what = f"it was closed on {on} by {before.closed_by}, with version {version}"
                 raise TrainfareError(f"book {month}", what, _CLOSED_HELP)
+            if version and version != book["version"]:
+                what = f"version {book['version']} was published meanwhile"
+                raise IncompleteError(f"book {month}", what, "Look at it, then close that one.")
             row = {"month": month, "book_id": book["id"], "closed_at": _now(), "closed_by": by, "note": note}
             connection.execute(insert(CLOSINGS), row)
             told = {"month": str(month), "version": book["version"], "note": note}

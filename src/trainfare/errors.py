@@ -25,6 +25,13 @@ class IncompleteError(TrainfareError):
     exit_code = 3
 
 
+class UnwritableError(TrainfareError):
+    """A folder or a database that this user may read and not write."""
+
+    def __init__(self, where: str, what: str = "this folder may be read, but not written") -> None:
+        super().__init__(where, what, "Run the command as a user who may write there, or use a workspace of your own.")
+
+
 class UnreachableError(TrainfareError):
     """A server that does not answer, or does not let us in."""
 

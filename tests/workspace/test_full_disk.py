@@ -91,8 +91,8 @@ def test_a_disk_that_may_only_be_read_is_told_and_the_book_stays(template: Works
     ran = workspace.run("build")
     assert (ran.code, ran.err) == (
         2,
-        f"{workspace.folder}/catalog.sqlite: the catalog cannot be opened\n"
-        "  Use a folder that exists and that this user may write to.\n",
+        f"{workspace.folder}/lake: this folder may be read, but not written\n"
+        "  Run the command as a user who may write there, or use a workspace of your own.\n",
     )
     subprocess.run(["mount", "-o", "remount,rw", place], check=True)
     assert workspace.books() == [("2026-10", 1), ("2026-11", 1)]

@@ -1,7 +1,7 @@
 """`trainfare check`: what is wrong, and what was said about it."""
 
 import getpass
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import msgspec
 from rich.text import Text
 
 from trainfare.cli import options, published, terminal
-from trainfare.errors import TrainfareError
+from trainfare.errors import TrainfareError, UnwritableError
 from trainfare.report import check as checking
 from trainfare.report import records
 from trainfare.report.opened import Opened
@@ -64,7 +64,9 @@ def _found(store: "Store", book: "Book", opened: Opened, limits: dict[str, objec
     attention = store.catalog.attention
     life = checking.Life(attention.seen(), attention.accepted(datetime.now(UTC).date()))
     found = checking.check(opened, limits, life)  # type: ignore[arg-type]
-    attention.see(book, {one.code for one in found if one.state != checking.GONE})
+    # Who may only read finds the same; that it was seen is remembered when somebody looks who may write.
+    with suppress(UnwritableError):
+        attention.see(book, {one.code for one in found if one.state != checking.GONE})
     return found
 
 

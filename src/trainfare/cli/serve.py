@@ -1,6 +1,7 @@
 """`trainfare serve`: pages, API and metrics."""
 
 import ipaddress
+import os
 import secrets
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +10,7 @@ import click
 
 from trainfare.cli import options, published, terminal
 from trainfare.config import Config
-from trainfare.errors import TrainfareError
+from trainfare.errors import TrainfareError, UnwritableError
 
 
 @click.command()
@@ -19,11 +20,10 @@ from trainfare.errors import TrainfareError
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
 def serve(workspace: Path, host: str, port: int, workers: int) -> None:
     """Serve the published books: pages, API and metrics. Ctrl-C ends it."""
-    import os
-
     import uvicorn
 
     _require_sign_in(options.settings_of(workspace), workspace, host)
+    _require_cache(workspace)
     os.environ["TRAINFARE_FORM_SECRET"] = secrets.token_hex(32)
     os.environ["TRAINFARE_WORKSPACE"] = str(workspace.resolve())
     terminal.talk(f"Trainfare is on http://{host}:{port}   (Ctrl-C ends it)")
@@ -57,6 +57,14 @@ def _require_sign_in(config: Config, workspace: Path, host: str) -> None:
         if not any(user.has_password and not user.disabled_at for user in users):
             do = f"Add one with: {options.command('user add NAME --role admin')}"
             raise TrainfareError("[serve] sign_in", "nobody has a password to sign in with", do)
+
+
+def _require_cache(workspace: Path) -> None:
+    """What is made of a version once is kept below `cache`, so somebody has to be able to write there."""
+    cache = workspace / "cache"
+    folder = cache if cache.is_dir() else workspace
+    if not os.access(folder, os.W_OK):
+        raise UnwritableError(str(folder.resolve()))
 
 
 def _is_loopback(host: str) -> bool:

@@ -3,19 +3,24 @@
 Writers come one at a time on both: BEGIN IMMEDIATE on SQLite, one advisory lock on PostgreSQL. So what a writing
 transaction has read still holds when it commits. Readers never wait. A SQLite file must be on a local disk, as its
 write-ahead log does not work over a network.
+
+Who may only read opens a SQLite file as it lies there, with the log of a writer if there is one, and makes nothing beside it.
+Each transaction looks anew, so that none holds on to a file that a writer is about to change.
 """
 
+import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
+from trainfare.errors import IncompleteError, TrainfareError, UnreachableError, UnwritableError
 from trainfare.store.schema import REVISION, VERSION_TABLE
 
 WAIT_SECONDS = 30
@@ -35,7 +40,6 @@ _DAMAGED = (
     "Restore it from a backup, or move it and the lake away and build again.",
 )
 _UNOPENED = ("the catalog cannot be opened", "Use a folder that exists and that this user may write to.")
-_UNWRITABLE = ("the catalog cannot be written", "Give this user the right to write there, or use another catalog.")
 _FULL = ("the disk is full", "Free some space and run the command again; what was published stands.")
 _FOREIGN = (
     "the database has a table of the same name from something else",
@@ -45,13 +49,12 @@ _FAULTS = {
     "file is not a database": _DAMAGED,
     "disk image is malformed": _DAMAGED,
     "unable to open database file": _UNOPENED,
-    "readonly database": _UNWRITABLE,
-    "permission denied": _UNWRITABLE,
     "disk is full": _FULL,
     "disk i/o error": ("the disk is full or failing", "Free some space, or check the disk; what was published stands."),
     "no space left on device": _FULL,
     "already exists": _FOREIGN,
 }
+_FORBIDDEN = ("readonly database", "permission denied", "read-only transaction")
 _BUSY = ("database is locked", "lock timeout")
 
 
@@ -61,24 +64,32 @@ class Database:
     def __init__(self, url_or_path: str | Path) -> None:
         url = _url(url_or_path)
         self.where = _shown(url)
+        self._read_only_folder = _read_only_folder(url)
         try:
-            self.engine = _sqlite_engine(url) if _is_sqlite(url) else _postgres_engine(url)
+            self.engine = self._engine(url)
             self._writers = self.engine.execution_options(**_AS_WRITER[self.engine.dialect.name])
         except ModuleNotFoundError as error:
             do = "Install it with: pip install 'trainfare[postgres]'"
             raise TrainfareError(self.where, "PostgreSQL needs the package psycopg", do) from error
         self._bring_up_to_date()
 
+    def _engine(self, url: URL) -> Engine:
+        if self._read_only_folder:
+            return _read_only_engine(Path(url.database or ""))
+        return _sqlite_engine(url) if _is_sqlite(url) else _postgres_engine(url)
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that waits for nobody, and sees one state however much is published meanwhile."""
-        with self._told(), self.engine.connect() as connection:
+        with self._told("read"), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that no other writer overlaps; committed at the end, or undone by an exception."""
-        with self._told(), self._writers.begin() as connection:
+        if self._read_only_folder:
+            raise UnwritableError(str(self._read_only_folder))
+        with self._told("write"), self._writers.begin() as connection:
             yield connection
 
     def _bring_up_to_date(self) -> None:
@@ -91,11 +102,15 @@ class Database:
                 "Update this one: pip install --upgrade trainfare",
             )
         if found < REVISION:
-            with self.write() as connection:
-                _upgrade(connection)
+            try:
+                with self.write() as connection:
+                    _upgrade(connection)
+            except UnwritableError as error:
+                what = f"the catalog is of an older Trainfare (schema {found}; this one knows {REVISION}), and may not be written"
+                raise UnwritableError(self.where, what) from error
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self, right: str) -> Iterator[None]:
         """Name the faults of the surroundings; anything else is ours, and stays as it is."""
         try:
             yield
@@ -106,6 +121,8 @@ class Database:
             if any(sign in reason for sign in _BUSY):
                 what = f"another process has been writing to the catalog for {WAIT_SECONDS} seconds"
                 raise IncompleteError(self.where, what, "Run the command again when it is done.") from error
+            if any(sign in reason.lower() for sign in _FORBIDDEN):
+                raise _forbidden(self.where, right) from error
             for sign, (what, do) in _FAULTS.items():
                 if sign in reason.lower():
                     raise TrainfareError(self.where, what, do) from error
@@ -117,6 +134,12 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             return TrainfareError(self.where, f"the catalog failed: {reason}", "Check the disk and its rights.")
         return UnreachableError(self.where, reason, "Check the catalog's URL and that its server runs.")
+
+
+def _forbidden(where: str, right: str) -> TrainfareError:
+    if right == "write":
+        return UnwritableError(where, "the catalog may be read, but not written")
+    return TrainfareError(where, "this user may not read the catalog", "Ask for the right to read it.")
 
 
 def _url(url_or_path: str | Path) -> URL:
@@ -151,17 +174,42 @@ def _is_sqlite(url: URL) -> bool:
     return url.get_backend_name() == "sqlite"
 
 
+def _read_only_folder(url: URL) -> Path | None:
+    """The folder of a SQLite file that is there and that this user may not write, or not the folder; None for any other."""
+    path = Path(url.database or "")
+    if not _is_sqlite(url) or not path.is_file():
+        return None
+    return None if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else path.parent.resolve()
+
+
+def _read_only_engine(path: Path) -> Engine:
+    def connect() -> sqlite3.Connection:
+        log = path.with_name(f"{path.name}-wal")
+        how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+        return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=WAIT_SECONDS)
+
+    return _with_own_transactions(create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool))
+
+
 def _sqlite_engine(url: URL) -> Engine:
     engine = create_engine(url, connect_args={"timeout": WAIT_SECONDS})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        # Transactions are begun below, never by the driver's own rules.
-        connection.isolation_level = None
         cursor = connection.cursor()
         for setting in ("foreign_keys = ON", "synchronous = FULL", "journal_mode = WAL"):
             cursor.execute(f"PRAGMA {setting}")
         cursor.close()
+
+    return _with_own_transactions(engine)
+
+
+def _with_own_transactions(engine: Engine) -> Engine:
+    """Transactions of SQLite are begun here, never by the driver's own rules."""
+
+    @event.listens_for(engine, "connect", insert=True)
+    def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

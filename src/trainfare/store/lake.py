@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainfare.errors import TrainfareError
+from trainfare.errors import TrainfareError, UnwritableError
 from trainfare.places import BUILD_ID, Place, fsync
 from trainfare.store.layout import OWNER, Layout, new_build_id, require_owner, with_parents
 
@@ -63,6 +63,8 @@ class Lake(Layout):
     @contextmanager
     def building(self) -> Iterator[str]:
         """Hold the lock of a new build and give its id. Publish before leaving: after that, the rest is rubbish."""
+        if not os.access(self.root, os.W_OK):
+            raise UnwritableError(str(self.root))
         with _told(self.root):
             (self.root / _LOCKS).mkdir(parents=True, exist_ok=True)
             build_id, held = self._new_lock()

@@ -1,7 +1,8 @@
 """Ctrl-C: one short line instead of a traceback, wherever it comes.
 
 A query that is interrupted ends with an error of the engine's own, and a library may turn it into any other. So it is
-remembered that Ctrl-C was pressed, and whatever comes after it is its doing.
+remembered that Ctrl-C was pressed, and whatever comes after it is its doing. The engine's threads are stopped, too: by
+itself the engine waits until each has done its part of the query, which takes many seconds in a large month.
 """
 
 import signal
@@ -10,6 +11,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from trainfare.engine import running
 
 EXIT_CODE = 130
 """What a shell gives for a command that Ctrl-C ended."""
@@ -52,6 +55,7 @@ def noticed() -> Iterator[None]:
 
 def _remember(number: int, frame: FrameType | None) -> None:
     _Pressed.is_so = True
+    running.stop()
     raise KeyboardInterrupt
 
 

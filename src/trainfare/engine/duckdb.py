@@ -39,6 +39,7 @@ from typing import Any
 
 import duckdb
 
+from trainfare.engine import running
 from trainfare.engine.sql import parquet, quoted, step_text
 from trainfare.errors import TrainfareError
 from trainfare.places import SCHEME, Place, fault, file_system, fsync
@@ -112,6 +113,7 @@ class DuckDB:
             self.connection.execute(_KEEP_MEMORY)
         self._limit_memory(memory_limit or os.environ.get("TRAINFARE_MEMORY_LIMIT"))
         self.connection.execute(_MACROS)
+        running.ENGINES.add(self)
 
     def _limit_memory(self, limit: str | None) -> None:
         try:
@@ -126,6 +128,7 @@ class DuckDB:
         twin = object.__new__(DuckDB)
         twin.connection = self.connection.cursor()
         twin.connection.execute("SET TimeZone = 'UTC'")
+        running.ENGINES.add(twin)
         return twin
 
     @property
@@ -133,7 +136,12 @@ class DuckDB:
         return self
 
     def close(self) -> None:
+        running.ENGINES.discard(self)
         self.connection.close()
+
+    def stop(self) -> None:
+        """Give up the statement that is running. Without this its threads would come to the end of what they are at first."""
+        self.connection.interrupt()
 
     def run(self, sql: str) -> None:
         with self._told(sql):

@@ -25,17 +25,8 @@ LABELS = ("owner", "team", "project", "experiment", "cost_center", "model_versio
 CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
 """What FOCUS calls kinds of charges."""
 STATES = (
-    "completed",
-    "failed",
-    "preempted",
-    "cancelled",
-    "timeout",
-    "node_failed",
-    "requeued",
-    "resized",
-    "suspended",
-    "running",
-    "unknown",
+    *("completed", "failed", "preempted", "cancelled", "timeout", "node_failed"),
+    *("requeued", "resized", "suspended", "running", "unknown"),
 )
 ENDED = tuple(state for state in STATES if state not in ("resized", "suspended", "running", "unknown"))
 """States of an attempt that is over."""
@@ -140,7 +131,7 @@ MACHINES = Table(
     ),
 )
 
-OF_SLURM = ("slurm_cluster", "slurm_run")
+OF_SLURM = ("slurm_cluster", "slurm_run", "slurm_resized")
 """Columns of placements that only Slurm's logs tell."""
 PLACEMENTS = Table(
     "placements",
@@ -165,6 +156,9 @@ PLACEMENTS = Table(
         Column("submitted", TIME, "when the attempt was put into the queue; null: not told"),
         Column("slurm_cluster", TEXT, "the cluster that counts these jobs; null: not told, or not Slurm's"),
         Column("slurm_run", TIME, "when the attempt began, where the log does not number attempts; null: it does"),
+        Column(
+            "slurm_resized", TIME, "when the attempt went on with another size, where that ended this; null: it did not"
+        ),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),
         Column("line", "BIGINT", "position in the file it came from"),
     ),

@@ -89,6 +89,70 @@ def test_what_goes_on_elsewhere_is_not_ended_by_what_was_given_back(tmp_path: Pa
     assert costs(told, "job", "state") == {("a", "running"): ("288.00", "288.00")}
 
 
+WIDE = run("41", "RESIZING", 6, 8, 16, "gpu[01-02]")
+NARROW = run("41", "COMPLETED", 6, 12)
+BEFORE = run("41", "RUNNING", 6, None, 16, "gpu[01-02]")
+AFTER = run("41", "RUNNING", 6, None)
+"""Two nodes from 6 to 8, one of them up to 12; what Slurm tells of the rest begins at 6, too."""
+
+
+@pytest.mark.parametrize(
+    "logs",
+    [
+        [[WIDE, NARROW]],
+        [[WIDE], [NARROW]],
+        [[NARROW], [WIDE]],
+        [[WIDE, AFTER], [NARROW]],
+        [[WIDE, NARROW], [NARROW]],
+        [[BEFORE], [WIDE, AFTER], [NARROW]],
+        [[BEFORE], [WIDE], [NARROW]],
+        [[BEFORE], [WIDE, NARROW]],
+        [[WIDE], [AFTER], [NARROW]],
+    ],
+)
+def test_a_resized_job_goes_on_where_another_export_left_it(tmp_path: Path, logs: list[list[str]]):
+    told = report(tmp_path, logs, "attempt,state,slurm_state")
+    assert costs(told, "attempt", "state", "slurm_state") == {("41#1", "completed", "COMPLETED"): ("64.00", "64.00")}
+    assert "OVERLAPPING_ROWS" not in {finding["code"] for finding in told["findings"]}
+
+
+@pytest.mark.parametrize(
+    "logs", [[[WIDE, AFTER]], [[WIDE], [AFTER]], [[BEFORE], [WIDE, AFTER]], [[WIDE, AFTER], [AFTER]]]
+)
+def test_a_resized_job_that_still_runs_holds_what_it_has_left(tmp_path: Path, logs: list[list[str]]):
+    """32 GPU hours up to 8, and the 8 GPUs of one node for the 16 hours that are left of the bill."""
+    told = report(tmp_path, logs, "attempt,state")
+    assert costs(told, "attempt", "state") == {("41#1", "running"): ("160.00", "160.00")}
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["unnumbered", "numbered by Slurm"])
+def test_a_job_resized_twice_is_told_in_as_many_exports(tmp_path: Path, restarts: bool):
+    """One node, then two, then one: the second node was held from 8 to 10 only."""
+    records = [run("41", "RESIZING", 6, 8), run("41", "RESIZING", 6, 10, 16, "gpu[01-02]"), run("41", "FAILED", 6, 12)]
+    header = f"{HEADER}|Restarts" if restarts else HEADER
+    lines = [f"{record}|0" if restarts else record for record in records]
+    for logs in ([lines], [[one] for one in lines], [lines[1:], lines[:2]], [lines[2:], lines[:1], lines]):
+        told = report(tmp_path, logs, "attempt,state", header)
+        assert costs(told, "attempt", "state") == {("41#1", "failed"): ("64.00", "64.00")}, logs
+
+
+def test_a_resized_job_that_goes_on_with_a_start_of_its_own_is_one_attempt(tmp_path: Path):
+    later = run("41", "FAILED", 8, 12)
+    for logs in ([[WIDE, later]], [[WIDE], [later]]):
+        told = report(tmp_path, logs, "attempt,state")
+        assert costs(told, "attempt", "state") == {("41#1", "failed"): ("64.00", "64.00")}
+
+
+def test_a_part_of_a_heterogeneous_job_that_is_resized_does_not_shorten_the_others(tmp_path: Path):
+    parts = [
+        run("41+0", "RESIZING", 6, 8, 4),
+        run("41+0", "COMPLETED", 6, 12, 2),
+        run("41+1", "COMPLETED", 6, 12, 8, "gpu02"),
+    ]
+    told = report(tmp_path, [parts, [run("7", "COMPLETED", 0, 1)]], "job")
+    assert costs(told, "job") == {("41",): ("64.00", "64.00"), ("7",): ("8.00", "8.00")}
+
+
 def test_runs_are_counted_over_all_exports(tmp_path: Path):
     lost, done = run("41", "NODE_FAIL", 1, 2, 4), run("41", "COMPLETED", 6, 12, 4)
     for logs in ([[lost, done], [done]], [[done], [lost, done]], [[lost], [done]]):

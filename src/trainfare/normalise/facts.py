@@ -161,11 +161,11 @@ def held(engine: Engine, month: Month, told: Mapping[str, Iterable[str]], before
 
 def _one_log(engine: Engine, are_several: bool) -> None:
     """Make `placement_rows`, the job logs as one. Where each speaks for itself, that is what was delivered."""
-    unfinished, unnumbered, of_clusters = engine.row(
-        "SELECT count(*) - count(ended), count(slurm_run), count(slurm_cluster) FROM delivered_placements"
+    unfinished, *of_slurm = engine.row(
+        "SELECT count(*) - count(ended), count(slurm_run), count(slurm_cluster), count(slurm_resized) FROM delivered_placements"
     )
     engine.drop("placement_rows")
-    if unfinished or (are_several and (unnumbered or of_clusters)):
+    if unfinished or (are_several and any(of_slurm)):
         engine.step(PACKAGE, "placement_rows", "placement_rows", {"last_words": ", ".join(map(quoted, ENDED))})
     else:
         engine.view("placement_rows", "SELECT * FROM delivered_placements")

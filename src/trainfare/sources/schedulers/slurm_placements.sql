@@ -118,6 +118,8 @@ SELECT
   submitted,
   cluster AS slurm_cluster,
   unnumbered_run AS slurm_run,
+  -- The parts of a heterogeneous job are one attempt, and each has its own size.
+  CASE WHEN word = 'RESIZING' AND NOT contains(job, '+') THEN ended END AS slurm_resized,
   labels,
   line
 FROM on_nodes

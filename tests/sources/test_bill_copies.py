@@ -151,3 +151,11 @@ def test_a_parquet_file_without_empty_texts_is_read_without_asking_every_row(tmp
 def test_tags_are_read_by_the_names_of_key_and_value(tags: str, read: str | None, tmp_path: Path) -> None:
     charges = charges_of(as_parquet(tmp_path, Tags=tags, SkuPriceDetails=tags), "bill.parquet", tmp_path)
     assert charges("tags, price_details") == [(read, read)]
+
+
+@pytest.mark.parametrize("type_", ["TIMESTAMP_NS", "TIMESTAMPTZ_NS"])
+def test_a_bill_with_times_in_nanoseconds_is_read(type_: str, tmp_path: Path) -> None:
+    """As pandas writes them; such a bill was called damaged."""
+    content = as_parquet(tmp_path, ChargePeriodStart=f"CAST(TIMESTAMPTZ '2026-10-01 03:00:00+02' AS {type_})")
+    charges = charges_of(content, "bill.parquet", tmp_path)
+    assert charges("CAST(period_start AS VARCHAR)") == [("2026-10-01 01:00:00",)]

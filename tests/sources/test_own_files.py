@@ -164,3 +164,39 @@ def test_of_an_hour_that_comes_twice_the_second_is_meant(tmp_path: Path) -> None
         "2026-10-25 01:30:00",
         "2026-10-25 02:30:00",
     ]
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["2026-10-05 02:00:00 UTC", "2026-10-05 04:00:00 Europe/Berlin", "2026-10-05T02:00:00Z ", "2026-10-05T04:00:00+02 "],
+)
+def test_a_time_that_names_its_zone_is_not_local_time(time: str, tmp_path: Path) -> None:
+    """BigQuery writes UTC behind the time; four hours of a job were lost or won where the source has a zone of its own."""
+    (tmp_path / "jobs.csv").write_text(f"job_id,attempt,machine_id,started,ended\na,1,n1,{time},\n")
+    engine, faults = DuckDB(), Faults()
+    jobs_file.read(engine, tmp_path / "jobs.csv", "taken", "America/New_York", faults)
+    faults.refuse()
+    assert str(engine.row("SELECT started FROM taken")[0]) == "2026-10-05 02:00:00"
+
+
+def test_half_a_day_in_words_is_refused(tmp_path: Path) -> None:
+    """The engine itself would leave PM away."""
+    (tmp_path / "jobs.csv").write_text("job_id,attempt,machine_id,started,ended\na,1,n1,2026-10-05 02:00:00 PM,\n")
+    for zone in ("UTC", "America/New_York"):
+        assert [what for what, _ in told_of(tmp_path / "jobs.csv", zone)] == [
+            "started '2026-10-05 02:00:00 PM' is not a time"
+        ]
+
+
+def test_times_in_nanoseconds_are_read(tmp_path: Path) -> None:
+    """As pandas writes them. A time with a zone is a moment, one without is local time."""
+    times = "CAST(TIMESTAMPTZ '2026-10-05 02:00:00+02' AS TIMESTAMPTZ_NS) AS started, TIMESTAMP_NS '2026-10-05 02:00:00' AS ended"
+    row = f"SELECT 'a' AS job_id, 1 AS attempt, 'n1' AS machine_id, {times}"
+    duckdb.execute(f"COPY ({row}) TO '{tmp_path / 'jobs.parquet'}' (FORMAT parquet)")
+    engine, faults = DuckDB(), Faults()
+    jobs_file.read(engine, tmp_path / "jobs.parquet", "taken", "America/New_York", faults)
+    faults.refuse()
+    assert [str(time) for time in engine.row("SELECT started, ended FROM taken")] == [
+        "2026-10-05 00:00:00",
+        "2026-10-05 06:00:00",
+    ]

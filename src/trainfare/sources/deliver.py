@@ -20,7 +20,7 @@ from trainfare.tables import BASES, CHARGES, MACHINES, PLACEMENTS
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
 """Stands between a source's name and a closed month, where charges of that month are booked later."""
-READER_VERSIONS = {"sacct": "4", "sacct-json": "4", "jobs": "2"}
+READER_VERSIONS = {"sacct": "4", "sacct-json": "4", "jobs": "3", "machines": "2", "measurements": "2"}
 """By format, part of a kept copy's identity, 1 if not told; raise it when a reader starts to read the same file differently."""
 
 

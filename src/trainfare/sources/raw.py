@@ -28,6 +28,9 @@ UNTYPED = '"NULL"'
 NUMBERED = "file_row_number"
 TAKEN_NAME = (f"column {NUMBERED} has a name that the reader of Parquet needs for itself", "Give it another name.")
 """What it calls the position of a row, and what is wrong with a column of that name."""
+NANOSECONDS_WITH_ZONE = "TIMESTAMPTZ_NS"
+NANOSECONDS = ("TIMESTAMP_NS", NANOSECONDS_WITH_ZONE)
+"""Times as pandas writes them. Neither engine can do much with these but count; what is finer than a microsecond is cut off."""
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """Times outside these years are slips: zero dates, milliseconds taken for seconds."""
 ABSURD_OFFSET = r"[T ][0-9:.]+ ?[+-]((1[5-9]|[2-9][0-9])(:?[0-9]{2})?|[0-9]{2}:?[6-9][0-9])$"
@@ -85,9 +88,12 @@ class Raw:
         if not self.has(name):
             return "CAST(NULL AS TIMESTAMP)"
         column, held = self.at(name)
-        if held.startswith("TIMESTAMP WITH TIME ZONE"):
+        if held == "TIMESTAMP WITH TIME ZONE":
             # A cast would go through the time zone library for every row; the instant is what we want.
             return f"make_timestamp(epoch_us({column}))"
+        if held in NANOSECONDS:
+            moment = f"make_timestamp(epoch_ns({column}) // 1000)"
+            return moment if held == NANOSECONDS_WITH_ZONE else _local(moment, zone)
         if held.startswith("TIMESTAMP") or held == "DATE":
             return _local(f"CAST({column} AS TIMESTAMP)", zone)
         text = f"CAST({column} AS VARCHAR)"
@@ -173,7 +179,7 @@ class Raw:
             return
         column, held = self.at(name)
         is_typed = held.startswith(("TIMESTAMP", "DATE"))
-        moment = column if is_typed else self.moment(name, zone)
+        moment = column if is_typed and held not in NANOSECONDS else self.moment(name, zone)
         within = f"{moment} BETWEEN DATE '{FIRST_YEAR}-01-01' AND DATE '{LAST_YEAR}-12-31'"
         if any_year:
             within = f"isfinite({moment})"
@@ -189,7 +195,7 @@ class Raw:
     def _check_clock(self, faults: Faults, name: str, zone: str) -> None:
         """No local time may lie in an hour that the clock of the zone left out. A day without a time is never refused."""
         column, held = self.at(name)
-        if held == "DATE" or held.startswith("TIMESTAMP WITH TIME ZONE"):
+        if held in ("DATE", "TIMESTAMP WITH TIME ZONE", NANOSECONDS_WITH_ZONE):
             return
         local = f"TRY_CAST({column} AS TIMESTAMP)"
         if not held.startswith("TIMESTAMP"):
@@ -248,8 +254,8 @@ def _has_no_room(held: str, below: int) -> bool:
 
 
 def _has_offset(text: str) -> str:
-    """SQL for whether a time says how far it is from UTC; the end of a day such as 2026-10-01 only looks like it."""
-    return f"(regexp_matches({text}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$') AND length({text}) > 10)"
+    """SQL for whether a time says how far it is from UTC, by an offset or a zone; the end of a day such as 2026-10-01 only looks like it."""
+    return f"(regexp_matches({text}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?| [A-Za-z][A-Za-z0-9_/+-]*) *$') AND length({text}) > 10)"
 
 
 def _local(moment: str, zone: str) -> str:

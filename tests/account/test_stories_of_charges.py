@@ -328,6 +328,18 @@ def test_services_that_are_not_training_are_outside():
 
 
 @story
+def test_compute_without_a_resource_is_not_known_to_be_no_training():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    charge   hours  5.00 USD
+    =>
+    a                8.00
+    __unallocated__  5.00  compute cost that names no machine, job or tag
+    """
+
+
+@story
 def test_what_no_rule_takes_is_unallocated_and_says_why():
     """
     machine  n1  4 gpus  4 h  8.00 USD

@@ -51,7 +51,7 @@ DEFAULTS: tuple[Rule, ...] = (
     ),
     Rule(
         "other machine",
-        {"service_category": "Compute", "machine": False},
+        {"service_category": "Compute", "resource_id": "*", "machine": False},
         to="__outside__",
         reason="a machine that no job used and that has no known GPU",
     ),

@@ -206,7 +206,7 @@ def _is_overhead(held: Held, charge: Charge) -> Scope | None:
 
 def _is_not_training(held: Held, charge: Charge) -> Scope | None:
     service = charge.offer.service_category
-    is_other_machine = service == "Compute" and charge.resource_id not in held.machines
+    is_other_machine = service == "Compute" and charge.resource_id and charge.resource_id not in held.machines
     if service in NOT_TRAINING:
         return ("other service",)
     return ("other machine",) if is_other_machine else None

@@ -232,6 +232,14 @@ def test_a_cost_that_no_line_tells_is_not_known_and_not_zero(keeper: Bookkeeper)
     assert on_each == {basis: (Decimal(8), Decimal(2)) for basis in told} | {"list": (None, None)}
 
 
+def test_a_month_that_commitments_cover_is_billed_at_zero(keeper: Bookkeeper):
+    """BilledCost stands on every line, so 0 is what was billed."""
+    told = {"effective": "8.00", "billed": "0", "list": "9.00", "contracted": "9.00"}
+    opened = keeper.book(Case([charge((0, DAY), told, ServiceCategory="Storage")])).opened
+    assert opened.told("USD") == ["effective", "billed", "list", "contracted"]
+    assert opened.currency(None, basis="billed") == "USD"
+
+
 def test_a_bill_of_nothing_tells_every_cost(keeper: Bookkeeper):
     """Free of charge is known to be 0 on all of them."""
     opened = keeper.book(Case([charge((0, DAY), "0", ServiceCategory="Storage")])).opened

@@ -75,11 +75,13 @@ class Opened:
         return chosen
 
     def told(self, currency: str) -> list[str]:
-        """The costs that the bill tells. Where one has no amount at all and the effective one has, it is not known: that is not 0."""
+        """The costs that the bill tells. Effective and billed cost stand on every line, also where all of it is 0, as in a month that
+        commitments cover; where another has no amount at all and the effective one has, it is not known: that is not 0.
+        """
         there = ", ".join(f"coalesce(bool_or({basis} <> 0), false)" for basis in BASES)
         (found,) = self.engine.rows(f"SELECT {there} FROM bill_totals WHERE currency = {quoted(currency)}")
         has = dict(zip(BASES, found, strict=True))
-        return [basis for basis in BASES if has[basis] or not has["effective"]]
+        return [basis for basis in BASES if basis in ("effective", "billed") or has[basis] or not has["effective"]]
 
     def _currency(self, asked: str | None, usual: str | None) -> str:
         found = [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]

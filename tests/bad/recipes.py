@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 GOOD = Path(__file__).parent / "good"
 Recipe = Callable[[Path], None]
@@ -44,6 +46,13 @@ def parquet(good: dict[str, str], *rows: dict[str, str]) -> Recipe:
         duckdb.connect().execute(f"COPY ({union}) TO '{path}' (FORMAT parquet)")
 
     return make
+
+
+def sixty_digits(path: Path) -> None:
+    """A bill whose billed cost is wider than any decimal of DuckDB, which cannot write it."""
+    parquet(BILL, {})(path)
+    bill = pq.read_table(path)
+    pq.write_table(bill.set_column(0, "BilledCost", bill["BilledCost"].cast(pa.decimal256(60, 18))), path)
 
 
 def changed(make: Recipe, change: Callable[[bytes], bytes]) -> Recipe:
@@ -101,6 +110,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             BILL, *({"EffectiveCost": f"CAST('{word}' AS DOUBLE)"} for word in ("nan", "inf", "1e15", "8"))
         ),
         "parquet_cost_too_large.bad.parquet": parquet(BILL, {"BilledCost": "CAST(1000000000000000 AS DECIMAL(38,10))"}),
+        "parquet_cost_of_sixty_digits.bad.parquet": sixty_digits,
         "parquet_cost_null.bad.parquet": parquet(BILL, {}, {"BilledCost": "NULL"}),
         "parquet_time_in_milliseconds.bad.parquet": parquet(BILL, {"ChargePeriodStart": "1790812800000"}),
         "parquet_time_of_day.bad.parquet": parquet(BILL, {"ChargePeriodStart": "TIME '12:00:00'"}),
@@ -123,6 +133,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
             bill_text + lines[1].join([b"", b"\n"]) * 2000 + lines[1][:-1] + b"\xe9,\n"
         ),
         "utf_16.bad.csv": written(b"\xff\xfe" + bill_text.decode().encode("utf-16-le")),
+        "utf_16_without_mark.bad.csv": written(bill_text.decode().encode("utf-16-le")),
         "no_text.bad.csv": written(random_bytes(2000)),
         "excel.bad.xlsx": workbook,
         "old_excel.bad.xls": written(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + random_bytes(500)),

@@ -168,7 +168,12 @@ def test_of_an_hour_that_comes_twice_the_second_is_meant(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "time",
-    ["2026-10-05 02:00:00 UTC", "2026-10-05 04:00:00 Europe/Berlin", "2026-10-05T02:00:00Z ", "2026-10-05T04:00:00+02 "],
+    [
+        "2026-10-05 02:00:00 UTC",
+        "2026-10-05 04:00:00 Europe/Berlin",
+        "2026-10-05T02:00:00Z ",
+        "2026-10-05T04:00:00+02 ",
+    ],
 )
 def test_a_time_that_names_its_zone_is_not_local_time(time: str, tmp_path: Path) -> None:
     """BigQuery writes UTC behind the time; four hours of a job were lost or won where the source has a zone of its own."""
@@ -200,3 +205,14 @@ def test_times_in_nanoseconds_are_read(tmp_path: Path) -> None:
         "2026-10-05 00:00:00",
         "2026-10-05 06:00:00",
     ]
+
+
+def test_a_file_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine takes it for a home folder."""
+    good = Path(__file__).parents[1] / "bad" / "good"
+    monkeypatch.chdir(tmp_path)
+    for name in ("bill.csv", "jobs.csv"):
+        Path(f"~{name}").write_bytes((good / name).read_bytes())
+    with pytest.raises(SystemExit) as left:
+        main(["report", "~bill.csv", "--jobs", "~jobs.csv"])
+    assert not left.value.code

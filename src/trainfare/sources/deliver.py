@@ -75,13 +75,14 @@ def files_of(source: Source, folder: Path) -> list[Place]:
 
 
 def seen_from_here(path: Place) -> Place:
-    """The path from the working folder, where it is below that."""
+    """The path from the working folder, where it is below that. A name that begins with ~ the engine would take for a home folder."""
     if isinstance(path, Remote):
         return path
     try:
-        return path.absolute().relative_to(Path.cwd())
+        below = path.absolute().relative_to(Path.cwd())
     except (ValueError, OSError):
         return path
+    return path.absolute() if str(below).startswith("~") else below
 
 
 def name_of(source: Source) -> str:

@@ -115,7 +115,7 @@ def _damaged(path: Place) -> TrainfareError:
 
 def _decoded(path: Place, start: bytes) -> str:
     """The text, or nothing where it is none. Text in another encoding is refused with the line that shows it."""
-    if start[:2] in UTF_16:
+    if _is_utf_16(start):
         raise TrainfareError(str(path), "this is UTF-16 text", "Save or export it as UTF-8.")
     try:
         return start.decode("utf-8-sig")
@@ -127,6 +127,11 @@ def _decoded(path: Place, start: bytes) -> str:
         line = start.count(b"\n", 0, error.start) + 1
         what = f"this is not UTF-8 text (byte 0x{start[error.start]:02X})"
         raise TrainfareError(f"{path}:{line}", what, "Save or export it as UTF-8.") from None
+
+
+def _is_utf_16(start: bytes) -> bool:
+    """By its mark; without one, every second byte of a header is 0."""
+    return start[:2] in UTF_16 or (any(start[:16]) and not (any(start[:16:2]) and any(start[1:16:2])))
 
 
 def _is_binary(start: bytes) -> bool:

@@ -254,7 +254,7 @@ def _has_no_room(held: str, below: int) -> bool:
 
 
 def _has_offset(text: str) -> str:
-    """SQL for whether a time says how far it is from UTC, by an offset or a zone; the end of a day such as 2026-10-01 only looks like it."""
+    """SQL for whether a time says how far it is from UTC, by an offset or a zone; the end of a day as in 2026-10-01 only looks like it."""
     return f"(regexp_matches({text}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?| [A-Za-z][A-Za-z0-9_/+-]*) *$') AND length({text}) > 10)"
 
 

@@ -65,6 +65,8 @@ OTHER_BILLS = (
 )
 """Bills that are not FOCUS, by the columns they have, and where the FOCUS one is to be had."""
 
+LINES_BEFORE_HEADER = 20
+
 
 def recognise(engine: DuckDB, path: Place) -> tuple[ModuleType, Head]:
     """The format that reads this file; a file nobody recognises is refused with the list of what we read."""
@@ -74,9 +76,22 @@ def recognise(engine: DuckDB, path: Place) -> tuple[ModuleType, Head]:
     for format_ in FORMATS:
         if format_.recognise(head):
             return format_, head
+    if header := _later_header(head):
+        do = f"Take out what stands before line {header}: the first line is the header."
+        raise TrainfareError(f"{path}:1", f"this is not the header, which stands on line {header}", do)
     what, do = _known_otherwise(head)
     listed = "\n".join(f"    {format_.READS}" for format_ in FORMATS)
     raise TrainfareError(str(path), what, f"{do}We read:\n{listed}")
+
+
+def _later_header(head: Head) -> int | None:
+    """The line of a header that has a title, a comment or blank lines before it."""
+    lines = head.text.split("\n")[:LINES_BEFORE_HEADER]
+    for place in range(1, len(lines) if not head.is_json else 0):
+        rest = replace(head, text="\n".join(lines[place:]))
+        if not rest.is_json and any(format_.recognise(rest) for format_ in FORMATS):
+            return place + 1
+    return None
 
 
 def _known_otherwise(head: Head) -> tuple[str, str]:

@@ -12,6 +12,7 @@ Any column order; columns we do not know stay in the archived delivery. What bil
   charge period are needed, the rest is null where it is not there.
 """
 
+import glob
 import re
 
 import duckdb
@@ -80,6 +81,7 @@ USED = (
 )
 TOO_LARGE = 10**15
 """No line of a bill is as large in any currency; with 10^11 lines below it a sum still fits."""
+MOST_DIGITS = 38
 FINE = "DECIMAL(38,22)"
 """As many digits behind the point as there is room for beside those of the largest amount."""
 TOO_LONG_YEARS = 17
@@ -104,6 +106,7 @@ def archive(engine: DuckDB, head: Head, target: Place, currency: str | None, fau
         return 0
     with told(head, faults):
         if head.is_parquet:
+            _check_wide(raw, faults)
             raw.read_through(USED)
         _check(raw, currency, faults)
     if len(faults.found) > before:
@@ -241,6 +244,17 @@ def _check(raw: Raw, currency: str | None, faults: Faults) -> None:
         _check_period(raw, "Billing", faults)
     _check_currency(raw, currency, faults)
     _check_words(raw, faults)
+
+
+def _check_wide(raw: Raw, faults: Faults) -> None:
+    """No amount may be a decimal of more digits than the engine keeps: it would be read as a float, and digits would be lost."""
+    schema = f"parquet_schema({quoted(glob.escape(str(raw.path)))})"
+    for name, digits in raw.engine.rows(
+        f"SELECT name, precision FROM {schema} WHERE precision > {MOST_DIGITS} ORDER BY name"
+    ):
+        if str(name).lower() in {amount.lower() for amount in AMOUNTS.values()}:
+            what = f"column {name} has decimals of {digits} digits, which cannot be read exactly"
+            faults.add(raw.header, what, f"Export it with at most {MOST_DIGITS}, as in DECIMAL(38,12).")
 
 
 def _check_period(raw: Raw, kind: str, faults: Faults) -> None:

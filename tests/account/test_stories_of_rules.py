@@ -331,6 +331,26 @@ def test_an_attempt_on_all_machines_of_a_cluster_leaves_no_wall_time_idle():
 
 
 @story
+def test_rows_of_one_attempt_that_overlap_count_once_by_time():
+    """
+    machine  n1  8 gpus  4 h  8.00 USD
+    attempt  a   2 gpus  4 h  from 0 h
+    attempt  a   1 gpus  4 h  from 0 h
+    attempt  b   1 gpus  4 h  from 0 h
+    rules
+    [[rule]]
+    name = "hours"
+    match = { machine = true }
+    among = "machine"
+    by = "wall_seconds"
+    =>
+    a  4.00
+    b  4.00
+    ! OVERLAPPING_ROWS
+    """
+
+
+@story
 def test_who_tells_no_amount_holds_all_of_the_machine_in_wider_scopes_too():
     """
     machine  n1  4 gpus  8 cpus  4 h  8.00 USD
@@ -381,6 +401,7 @@ def test_who_holds_what_nobody_knows_the_size_of_holds_all_of_it():
     by = "dominant"
     =>
     a  8.00
+    ! MACHINE_SIZE_UNKNOWN
     """
 
 

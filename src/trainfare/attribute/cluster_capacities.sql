@@ -1,4 +1,4 @@
--- In: targets of one weighing among clusters, machines. Out: what each second of each machine of the cluster weighs.
-SELECT t.target, {{capacity}} AS capacity, m.existed_from, m.existed_to
-FROM targets t JOIN machines m ON lower(m.cluster) = t.scope
-WHERE t.weighing = {{weighing}} AND {{capacity}} IS NOT NULL
+-- In: sizes and timeline of the machines of clusters. Out: what each second of each machine weighs in its cluster. One whose size is not known has what was held of it.
+SELECT cluster AS target, capacity, existed_from, existed_to FROM sizes WHERE capacity IS NOT NULL
+UNION ALL
+SELECT s.cluster, t.held, t.starts, t.ends FROM timeline t JOIN sizes s ON s.target = t.target WHERE s.capacity IS NULL

@@ -12,7 +12,7 @@ SELECT s.target, p.attempt_key,
         coalesce(p.gpu_micros * 1000000 // nullif(s.gpu_micros, 0), CASE WHEN p.gpu_micros > 0 THEN 1000000 ELSE 0 END),
         coalesce(p.cpu_millis * 1000000 // nullif(s.cpu_millis, 0), CASE WHEN p.cpu_millis > 0 THEN 1000000 ELSE 0 END),
         coalesce(p.memory_mbs * 1000000 // nullif(s.memory_mbs, 0), CASE WHEN p.memory_mbs > 0 THEN 1000000 ELSE 0 END)) END
-    ELSE 1
+    ELSE {{moment}}
   END AS grip,
   s.capacity
 FROM placements p

@@ -1,6 +1,6 @@
--- In: targets of one weighing, placements, attempts, machines. Out: who gripped how much within each target's scope, on which machine.
+-- In: targets of one weighing, placements, attempts, machines. Out: who gripped how much within each target's scope.
 -- What is not told counts as the whole machine, and as one GPU, CPU or GB where that is not known either.
-SELECT t.target, p.attempt_key, p.machine,
+SELECT t.target, p.attempt_key,
   greatest(p.starts, {{first_second}}) AS starts, least(p.ends, {{last_second}}) AS ends,
   {{grip}} AS grip
 FROM placements p

@@ -13,6 +13,8 @@ IDLE = 2147483647
 """The payer of what nobody held; numbered above all attempts."""
 SECOND = 720_720_000
 """Parts that a second of an unevenly held machine has: every number up to 16 divides it, and so does 1000."""
+MOMENT = 720_720
+"""Parts that a second of a machine has within a cluster that is weighed by time, so that those who hold it at once can share it."""
 
 SMALL_WEIGHT = 3_000_000_000
 """The square of a weight below this is below 2^63, and so is the weight beside the number of a payer."""
@@ -44,21 +46,12 @@ GRIPS = {
     "wall_seconds": "1",
     "evenly": "1",
 }
-CAPACITIES = {
-    "gpu_seconds": "m.gpu_micros",
-    "bytes_sent": "m.gpu_micros",
-    "requests": "m.gpu_micros",
-    "cpu_seconds": "m.cpu_millis",
-    "memory": "m.memory_mbs",
-    "dominant": "1000000",
-    "wall_seconds": "1",
-    "evenly": "1",
-}
 INSTEAD = {
     **dict.fromkeys(("gpu_seconds", "bytes_sent", "requests"), ("cpu_seconds", "wall_seconds")),
     **dict.fromkeys(("cpu_seconds", "memory", "dominant"), ("wall_seconds",)),
 }
 """What a pot within a scope is weighed by where nobody held any of the measure, in this order."""
+BY_TIME = ("wall_seconds", "evenly")
 MEASURED = {"bytes_sent": "bytes_sent", "requests": "storage_requests"}
 """Ways to weigh by what was measured, and the measure; a pot of which nothing was measured is weighed by what was held."""
 
@@ -126,13 +119,15 @@ def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Mo
         window["first_second"] = min(window["first_second"], int(month.start.timestamp()))
         window["last_second"] = max(window["last_second"], int(month.end.timestamp()))
     given = {name: str(value) for name, value in window.items()}
-    given |= {"weighing": str(weighing.number), "second": str(SECOND), "idle": str(IDLE)}
+    given |= {"weighing": str(weighing.number), "idle": str(IDLE)}
     for step in ("period_cells", "days"):
         engine.step(PACKAGE, step, step, given)
     for name, columns in OF_A_WEIGHING.items():
         engine.values(name, columns, [])
     if weighing.among == "machine":
         _hold_machines(engine, weighing, given)
+    elif weighing.among == "cluster":
+        _hold_clusters(engine, weighing, given)
     else:
         _hold_scopes(engine, weighing, given)
     if weighing.by in MEASURED:
@@ -194,7 +189,7 @@ def _idle(engine: Engine, weighing: Weighing) -> dict[str, str]:
         f"JOIN (SELECT c.target, d.period, d.day, sum(c.capacity * {seconds}) AS capacity FROM capacities c, days d "
         "GROUP BY ALL) c ON c.target = w.target AND c.period = w.period AND c.day = w.day"
     )
-    idle = "CAST(greatest(c.capacity - w.held, 0) AS BIGINT)"
+    idle = "CAST(c.capacity - w.held AS BIGINT)"
     return _unless_measured(idle, whole, weighing)
 
 
@@ -230,9 +225,30 @@ def _take_what_was_measured(engine: Engine, weighing: Weighing, given: dict[str,
 def _hold_machines(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
     """Make `held` among machines; pots with an uneven time are cut there."""
     engine.step(PACKAGE, "sizes", "sizes", given | {"measure": MEASURES[weighing.by]})
+    _hold(engine, weighing, given | {"moment": "1", "worth": str(SECOND)})
+    engine.step(PACKAGE, "machine_capacities", "capacities", given)
+
+
+def _hold_clusters(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
+    """Make `held` among clusters: what is held of each of their machines, added up. Where more is held of one than it has, its holders
+    of that time share what it has, so that nothing is taken away from what is idle on others.
+    """
+    given = given | {"moment": str(MOMENT), "worth": "coalesce(s.capacity, t.held)"}
+    engine.step(PACKAGE, "cluster_sizes", "sizes", given | {"measure": MEASURES[weighing.by]})
+    _hold(engine, weighing, given)
+    engine.step(PACKAGE, "cluster_capacities", "capacities", given)
+    weight = "SELECT s.cluster AS target, h.period, h.piece, CAST(sum(h.weight) AS BIGINT) AS weight "
+    engine.table(
+        "held", weight + "FROM held h JOIN sizes s ON s.target = h.target GROUP BY s.cluster, h.period, h.piece"
+    )
+
+
+def _hold(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
+    """Make `held` and `timeline` of the machines in `sizes`."""
     engine.step(PACKAGE, "machine_holds", "holds", given)
-    for step, into in (("timeline", "timeline"), ("machine_capacities", "capacities")):
-        engine.step(PACKAGE, step, into, given)
+    if weighing.by in BY_TIME:
+        _hold_each_second_once(engine, given)
+    engine.step(PACKAGE, "timeline", "timeline", given)
     # Read once where no pot is uneven, so they need not be kept.
     engine.view("cells", step_text(PACKAGE, "even_cells"))
     engine.add(
@@ -252,6 +268,12 @@ def _hold_machines(engine: Engine, weighing: Weighing, given: dict[str, str]) ->
     engine.drop("cut_held")
 
 
+def _hold_each_second_once(engine: Engine, given: dict[str, str]) -> None:
+    engine.step(PACKAGE, "merged_holds", "merged", given)
+    engine.table("holds", "SELECT * FROM merged")
+    engine.drop("merged")
+
+
 def _adding(engine: Engine) -> dict[str, str]:
     """How what an attempt weighs in a pot comes from cells: as it is where no two of them meet, which saves adding up millions of single
     rows. So it is where pots are within an hour and an attempt held a machine once.
@@ -264,29 +286,15 @@ def _adding(engine: Engine) -> dict[str, str]:
 
 
 def _hold_scopes(engine: Engine, weighing: Weighing, given: dict[str, str]) -> None:
-    """Make `held` within clusters, accounts, regions, tags, jobs or everything."""
-    asked = given | {"scope": scope.of_placement(weighing.among)}
+    """Make `held` within accounts, regions, tags, jobs or everything."""
+    asked = given | {"scope": scope.of_placement(weighing.among), "moment": "1"}
     engine.step(PACKAGE, "scope_holds", "holds", asked | {"grip": GRIPS[weighing.by]})
-    if weighing.by in ("wall_seconds", "evenly"):
-        # A cluster has the time of each of its machines; elsewhere an attempt's time counts once, on however many it ran.
-        each = "target, attempt_key, machine" if weighing.among == "cluster" else "target, attempt_key"
-        engine.step(PACKAGE, "merged_holds", "merged", {"each": each})
-        engine.table("holds", "SELECT * FROM merged")
-    elif weighing.among == "cluster":
-        # What a cluster has is counted in the measure, too. One in which nobody held any of it is weighed by time.
-        gripped = "SELECT DISTINCT target FROM holds WHERE grip > 0"
-        engine.table(
-            "holds",
-            "SELECT h.* EXCLUDE (grip), CASE WHEN g.target IS NULL THEN 1 ELSE h.grip END AS grip "
-            f"FROM holds h LEFT JOIN ({gripped}) g ON g.target = h.target",
-        )
-    if weighing.among == "cluster":
-        engine.step(PACKAGE, "cluster_capacities", "capacities", given | {"capacity": CAPACITIES[weighing.by]})
+    if weighing.by in BY_TIME:
+        _hold_each_second_once(engine, asked)
     engine.step(PACKAGE, "even_cells", "cells")
     engine.step(PACKAGE, "held", "held", {"cells": "cells", "only": ""} | ADDED_UP)
-    if weighing.among != "cluster":
-        for measure in INSTEAD.get(weighing.by, ()):
-            _hold_instead(engine, asked | {"grip": GRIPS[measure]})
+    for measure in INSTEAD.get(weighing.by, ()):
+        _hold_instead(engine, asked | {"grip": GRIPS[measure]})
 
 
 def _hold_instead(engine: Engine, asked: dict[str, str]) -> None:

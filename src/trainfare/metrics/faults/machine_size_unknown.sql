@@ -1,5 +1,9 @@
--- Machines with charges in the month and a holder, of which neither a machine file nor the instance type tells the GPUs.
-SELECT 'machine ' || m.machine_id AS evidence, sum(s.effective) AS at_stake, s.currency
-FROM spent s JOIN machines m ON m.resource_id = s.resource_id
-WHERE m.gpu_micros IS NULL AND m.cpu_millis IS NULL
-GROUP BY m.machine_id, s.currency
+-- Machines with charges that are shared among holders, of which neither a machine file nor the instance type tells the GPUs. One that has CPUs has none, unless a job
+-- held some. At stake: these charges.
+SELECT 'machine ' || m.machine_id AS evidence, sum(k.effective) AS at_stake, k.currency
+FROM routed_kinds k
+JOIN rules_in_force r ON r.rule = k.rule
+JOIN machines m ON m.machine = k.machine
+WHERE r.among IN ('machine', 'cluster') AND m.gpu_micros IS NULL
+  AND (m.cpu_millis IS NULL OR m.machine IN (SELECT p.machine FROM placements p WHERE p.gpu_micros > 0))
+GROUP BY m.machine_id, k.currency

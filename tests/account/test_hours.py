@@ -269,3 +269,40 @@ def test_two_files_in_cost_per_hour_out(keeper: Bookkeeper):
         "jobs,nlp,16.00,4.00,20.00,4.00,2.00,10.00,2,0.00,USD",
         "__idle__,,2.00,,,,,,,0.00,USD",
     ]
+
+
+def test_hours_that_are_paid_in_another_currency_are_no_hours_of_this_one(keeper: Bookkeeper):
+    """a trains two hours for 8.00 USD and b six hours for 3.00 EUR, both for one team."""
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  2 h  8.00 USD
+        attempt  a   4 gpus  2 h  team nlp
+        machine  n2  4 gpus  6 h  3.00 EUR
+        attempt  b   4 gpus  6 h  team nlp
+        """,
+    )
+    rates = {}
+    for currency in ("USD", "EUR"):
+        (team,) = account.report(["team"], currency=currency).rows
+        assert team.wall_seconds == 8 * HOUR
+        rates[currency] = team.rate, team.unbilled_wall_seconds // HOUR
+    assert rates == {"USD": (Decimal(4), 6), "EUR": (Decimal("0.5"), 2)}
+
+
+def test_a_cost_that_a_cluster_shares_makes_hours_billed_in_its_currency(keeper: Bookkeeper):
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  cluster c1
+        attempt  a   4 gpus  2 h
+        charge   server  8.00 USD  2 h  tag cluster=c1
+        charge   server  3.00 EUR  2 h  on web-2
+        rules
+        [[rule]]
+        name = "cluster"
+        match = { tag = { cluster = true } }
+        among = "cluster"
+        """,
+    )
+    assert account.rows("job")["a"].rate == Decimal(4)

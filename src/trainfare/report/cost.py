@@ -179,7 +179,7 @@ def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:
 
 def select(opened: Opened, question: Question, by: list[str]) -> str:
     """The SELECT behind `rows`: its groups are k0, k1 ..."""
-    asked = groups.Groups(question.basis, question.slice, by)
+    asked = groups.Groups(question.basis, _slice(opened, question), by)
     names = [f"k{index}" for index in range(len(by))]
     held = asked.held
     priced = {"priced": PRICED[question.per], "job_rate": job_rate(question)}
@@ -199,6 +199,15 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
         }
     )
     return step_text(PACKAGE, "digest_cost" if known else "cost", fragments)
+
+
+def _slice(opened: Opened, question: Question) -> Slice:
+    """What is asked about. Where the bill is in several currencies, hours that are paid in another one count as not billed."""
+    asked = question.slice
+    if len(opened.currencies) < 2:
+        return asked
+    given = {"placements": asked.held, "currency": quoted(asked.currency)}
+    return replace(asked, held=f"({step_text(PACKAGE, 'billed_in', given)})")
 
 
 def job_rate(question: Question) -> str:

@@ -83,8 +83,13 @@ class Opened:
         has = dict(zip(BASES, found, strict=True))
         return [basis for basis in BASES if basis in ("effective", "billed") or has[basis] or not has["effective"]]
 
+    @property
+    def currencies(self) -> list[str]:
+        """The currencies of the bill."""
+        return [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
+
     def _currency(self, asked: str | None, usual: str | None) -> str:
-        found = [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
+        found = self.currencies
         if asked and asked not in found:
             raise TrainfareError("--currency", f"nothing is billed in {asked}", f"The bill is in {', '.join(found)}.")
         if not asked and usual in found:

@@ -338,8 +338,10 @@ def notes(report: Report) -> list[str]:
             f"  Our estimates of the last {report.accuracy.days} days were within {report.accuracy.off:.1%} of the bill."
         )
     if report.overall.unbilled_wall_seconds:
+        several = any(finding["code"] == "TWO_CURRENCIES" for finding in report.findings)
+        of = f" in {report.question.currency}" if several else ""
         told.append(
-            f"  {time(report.overall.unbilled_wall_seconds)} wall-clock hours are not on the bill; rates leave them out."
+            f"  {time(report.overall.unbilled_wall_seconds)} wall-clock hours are not on the bill{of}; rates leave them out."
         )
     for finding in report.findings[:5]:
         stake = f" ({money(finding['at_stake'])} {finding['currency']} at stake)" if finding["at_stake"] else ""

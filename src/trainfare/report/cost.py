@@ -202,9 +202,9 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
 
 
 def _slice(opened: Opened, question: Question) -> Slice:
-    """What is asked about. Where the bill is in several currencies, hours that are paid in another one count as not billed."""
+    """What is asked about. Hours that are paid in another currency count as not billed."""
     asked = question.slice
-    if len(opened.currencies) < 2:
+    if opened.has_all_hours_in(asked.currency):
         return asked
     given = {"placements": asked.held, "currency": quoted(asked.currency)}
     return replace(asked, held=f"({step_text(PACKAGE, 'billed_in', given)})")

@@ -88,10 +88,11 @@ def _without_sums(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_digest(opened: Opened, question: Question) -> bool:
-    """Whether the digest of a book knows these jobs: chosen by labels, name, and state or sites."""
+    """Whether the digest of a book knows these jobs: chosen by labels, name, and state or sites. It knows hours of no single currency."""
     known = (*LABELS, "job", *(keys.OF_SITE if _by_site(question) and sites.are_known(opened) else ("state",)))
     is_known = all(key in known or key.startswith("label:") for key, _ in question.only)
-    return opened.by_digest and len(opened.books) == 1 and question.slice.held == HELD and is_known
+    is_kept = opened.by_digest and len(opened.books) == 1 and question.slice.held == HELD
+    return is_kept and is_known and opened.has_all_hours_in(question.currency)
 
 
 def _by_site(question: Question) -> bool:

@@ -88,6 +88,18 @@ class Opened:
         """The currencies of the bill."""
         return [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
 
+    def has_all_hours_in(self, currency: str) -> bool:
+        """Whether every machine whose hours are billed is on a bill in this currency; if not, some may be paid in another one."""
+        if len(self.currencies) < 2:
+            return True
+        held = "SELECT DISTINCT resource_id FROM book_placements WHERE billed_starts IS NOT NULL"
+        there = (
+            f"SELECT DISTINCT resource_id FROM shares WHERE currency = {quoted(currency)} AND resource_id IS NOT NULL"
+        )
+        return not self.engine.row(
+            f"SELECT count(*) FROM ({held}) p LEFT JOIN ({there}) s ON s.resource_id = p.resource_id WHERE s.resource_id IS NULL"
+        )[0]
+
     def _currency(self, asked: str | None, usual: str | None) -> str:
         found = self.currencies
         if asked and asked not in found:

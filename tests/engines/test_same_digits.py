@@ -128,10 +128,11 @@ ALWAYS = [
     charge((0, DAY), COSTS, **CHARGES["network"], ResourceId="m0", RegionId="eu"),
     hours_of("m0", (0, HOUR), COSTS, SubAccountId="A-2", RegionId="eu", Tags='{"cluster": "C1"}'),
     hours_of("m0", (4 * DAY, 4 * DAY + HOUR), COSTS),
+    *(hours_of("m9", (start, start + HOUR), COSTS) for start in (0, 5 * HOUR)),
 ]
-"""Charges for the rules by measurement and by cluster, and for the rate of hours without a bill, whatever else is drawn."""
-BEYOND = placement("a", "m0", (0, 5 * DAY))
-"""A job that holds its machine for longer than the bill goes."""
+"""Charges for the rules by measurement and by cluster, for the rate of hours without a bill, and with a gap, whatever else is drawn."""
+BEYOND = (placement("a", "m0", (0, 5 * DAY)), placement("a", "m9", (0, 6 * HOUR)))
+"""A job that holds its machine for longer than the bill goes, and another one while the bill leaves hours out."""
 
 
 @ONE
@@ -139,7 +140,7 @@ BEYOND = placement("a", "m0", (0, 5 * DAY))
 def test_every_way_of_sharing_gives_the_same_tables(keeper: Bookkeeper, twin: Twin, cases: list[Case]):
     charges, placements = ([row for case in cases for row in rows(case)] for rows in (CHARGES_OF, PLACEMENTS_OF))
     assume(len(charges) >= 12 and len(placements) >= 6)
-    folder = keeper.write(Case([*charges, *ALWAYS], [*placements, BEYOND], cases[0].machines, RULES))
+    folder = keeper.write(Case([*charges, *ALWAYS], [*placements, *BEYOND], cases[0].machines, RULES))
     (folder / "usage.csv").write_text(USAGE, encoding="utf-8")
     with (folder / "trainfare.toml").open("a", encoding="utf-8") as written:
         written.write("[[source]]\npath = 'usage.csv'\n")

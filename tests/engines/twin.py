@@ -68,10 +68,6 @@ class Twin:
     def add(self, name: str, select: str) -> None:
         self._both("add", name, select)
 
-    def rename(self, name: str, to: str) -> None:
-        for engine in (self.duckdb, self.spark):
-            engine.rename(name, to)
-
     def drop(self, *names: str) -> None:
         """Leave them there: what was made is looked at later."""
 

@@ -16,6 +16,8 @@ from .folder import Ran, Workspace
 SOON_SECONDS = 10
 """It takes less than one; tests may run on a machine that has much else to do."""
 
+HEARS = "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""As in a terminal: what a shell starts in the background does not hear Ctrl-C, nor does what that starts."""
 PRESSED = """
 import os, signal
 from trainfare import pipeline
@@ -56,7 +58,7 @@ pipeline.account.run = without_end
 
 
 def build(workspace: Workspace, meanwhile: str) -> Ran:
-    code = f"import sys\n{meanwhile}\nfrom trainfare.cli import main\nmain(['build', '-w', {str(workspace.folder)!r}])"
+    code = f"{HEARS}{meanwhile}\nfrom trainfare.cli import main\nmain(['build', '-w', {str(workspace.folder)!r}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     return Ran(done.returncode, done.stdout, done.stderr.strip())
 
@@ -86,7 +88,7 @@ def test_one_long_query_is_given_up_soon(built: Workspace, tmp_path: Path, comma
     built.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
     before = built.digits(OCTOBER)
     files = ["bills/2026-10.csv", "--jobs", "jobs/2026-10.csv"] if command == "report" else []
-    code = f"{IN_A_QUERY_WITHOUT_END}\nfrom trainfare.cli import main\nmain({[command, *files]})"
+    code = f"{HEARS}{IN_A_QUERY_WITHOUT_END}\nfrom trainfare.cli import main\nmain({[command, *files]})"
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     environment = os.environ | {"TMPDIR": str(scratch)}

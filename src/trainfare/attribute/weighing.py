@@ -62,6 +62,8 @@ ADDED_UP = {
 """How `held` adds up cells."""
 
 OF_THE_MONTH = {
+    "weights": "target INTEGER, period BIGINT, piece BIGINT, weight BIGINT",
+    "slots": "target INTEGER, period BIGINT, whole BIGINT, pieces BIGINT, heaviest BIGINT",
     "measured_slots": "target INTEGER, period BIGINT",
     "unmeasured_pots": "rule INTEGER, currency VARCHAR, at_stake DECIMAL(38,12)",
     "beyond_capacity": "machine INTEGER, starts BIGINT, ends BIGINT, held BIGINT, capacity BIGINT, measure VARCHAR",
@@ -72,13 +74,6 @@ OF_A_WEIGHING = {
     "uneven_slots": "target INTEGER, period BIGINT",
 }
 """Tables that not every weighing makes, and that are empty then."""
-NOTHING_WEIGHED = {
-    "weights": "SELECT CAST(0 AS INTEGER) AS target, CAST(0 AS BIGINT) AS period, CAST(0 AS BIGINT) AS piece, "
-    "CAST(0 AS BIGINT) AS weight WHERE false",
-    "slots": "SELECT CAST(0 AS INTEGER) AS target, CAST(0 AS BIGINT) AS period, CAST(0 AS BIGINT) AS whole, "
-    "CAST(0 AS BIGINT) AS pieces, CAST(0 AS BIGINT) AS heaviest WHERE false",
-}
-"""Both views of a month in which nothing is to be weighed."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +87,11 @@ class Weighing:
 
 
 def weigh_all(engine: Engine, weighings: list[Weighing], month: Month) -> None:
-    """Make `weights`, what each payer weighs per target, period and day, and `slots`, what each pot weighs as a whole: views on the
-    tables of each weighing, as they are too large to be copied.
-    """
+    """Make `weights`, what each payer weighs per target, period and day, and `slots`, what each pot weighs as a whole."""
     first, last = engine.row("SELECT coalesce(min(first_second), 0), coalesce(max(last_second), 1) FROM targets")
     engine.step(PACKAGE, "periods", "periods", {"first_second": str(first), "last_second": str(last)})
     for name, columns in OF_THE_MONTH.items():
         engine.values(name, columns, [])
-    made: list[dict[str, str]] = []
     for weighing in weighings:
         found = engine.row(
             "SELECT count(*), min(first_second), max(last_second), min(shortest), max(longest) "
@@ -107,13 +99,11 @@ def weigh_all(engine: Engine, weighings: list[Weighing], month: Month) -> None:
         )
         if found[0]:
             names = ("first_second", "last_second", "shortest", "longest")
-            made.append(_weigh(engine, weighing, dict(zip(names, found[1:], strict=True)), month))
-    for name in NOTHING_WEIGHED:
-        engine.view(name, " UNION ALL ".join(one[name] for one in made or [NOTHING_WEIGHED]))
+            _weigh(engine, weighing, dict(zip(names, found[1:], strict=True)), month)
 
 
-def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Month) -> dict[str, str]:
-    """The weights and slots of one weighing, each a SELECT. The window is the time its charges speak of."""
+def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Month) -> None:
+    """Add the weights and slots of one weighing. The window is the time its charges speak of."""
     if weighing.among == "job":
         # A charge may name a job that held nothing in its time; what it held in the month counts then.
         window["first_second"] = min(window["first_second"], int(month.start.timestamp()))
@@ -142,22 +132,17 @@ def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Mo
     # What a job held in the month may lie on other days than the charge that names it.
     long = "true" if weighing.among == "job" else "d.long"
     engine.step(PACKAGE, "slot_days", "slot_days", given | _idle(engine, weighing) | _days(engine) | {"long": long})
-    kept = {name: f"{name}_{weighing.number}" for name in ("held", "slot_days", "long_slots")}
-    weights = (
-        f"SELECT target, period, piece, weight FROM {kept['held']} UNION ALL "
-        f"SELECT target, period, CAST({IDLE} AS BIGINT) * 65536 + day, idle FROM {kept['slot_days']} WHERE idle > 0"
-    )
-    slots = (
-        "SELECT target, period, whole, pieces, heaviest * 65536 + day AS heaviest "
-        f"FROM {kept['slot_days']} WHERE NOT long AND whole > 0"
+    engine.add(
+        "slots",
+        "SELECT target, period, whole, pieces, heaviest * 65536 + day FROM slot_days WHERE NOT long AND whole > 0",
     )
     if engine.row("SELECT count(*) FROM slot_days WHERE long")[0]:
-        engine.step(PACKAGE, "long_slots", kept["long_slots"])
-        slots += f" UNION ALL SELECT target, period, whole, pieces, heaviest FROM {kept['long_slots']}"
-    for name in ("held", "slot_days"):
-        engine.rename(name, kept[name])
-    engine.drop("holds", "timeline", "cells", "cut_cells", "period_cells")
-    return {"weights": weights, "slots": slots}
+        engine.step(PACKAGE, "long_slots", "long_slots")
+        engine.add("slots", "SELECT * FROM long_slots")
+    engine.add("weights", "SELECT target, period, piece, weight FROM held")
+    idle_piece = f"CAST({IDLE} AS BIGINT) * 65536 + day"
+    engine.add("weights", f"SELECT target, period, {idle_piece}, idle FROM slot_days WHERE idle > 0")
+    engine.drop("holds", "timeline", "cells", "cut_cells", "period_cells", "held", "slot_days", "long_slots")
 
 
 def _days(engine: Engine) -> dict[str, str]:

@@ -194,11 +194,6 @@ class DuckDB:
         """Add what `select` gives, column by column, to a table that was made before."""
         self.run(f'INSERT INTO "{name}" {select}')
 
-    def rename(self, name: str, to: str) -> None:
-        """Give a table another name, in the place of one that had it."""
-        self.run(f'DROP TABLE IF EXISTS "{to}"')
-        self.run(f'ALTER TABLE "{name}" RENAME TO "{to}"')
-
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there."""
         for name in names:

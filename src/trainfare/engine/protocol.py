@@ -47,9 +47,6 @@ class Engine(Protocol):
     def add(self, name: str, select: str) -> None:
         """Add what `select` gives, column by column, to a table that was made before."""
 
-    def rename(self, name: str, to: str) -> None:
-        """Give a table another name, in the place of one that had it."""
-
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there."""
 

@@ -175,13 +175,6 @@ class Spark:
         given = self._frame(select).toDF(*made.schema.names)
         self._write(name, given.select(*(given[one.name].cast(one.dataType) for one in made.schema.fields)))
 
-    def rename(self, name: str, to: str) -> None:
-        """Give a table another name, in the place of one that had it."""
-        self.drop(to)
-        made = self._tables[to] = self._tables.pop(name)
-        self.session.catalog.dropTempView(name)
-        self._read(made.schema, made.folders).createOrReplaceTempView(to)
-
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there, and what the tables hold on disk."""
         for name in names:

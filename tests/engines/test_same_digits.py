@@ -126,11 +126,12 @@ a,1,,2026-10-01T00:00:00Z,2026-10-03T00:00:00Z,storage_requests,10,,
 
 ALWAYS = [
     charge((0, DAY), COSTS, **CHARGES["network"], ResourceId="m0", RegionId="eu"),
+    charge((0, DAY), COSTS, **CHARGES["network"], RegionId="us"),
     hours_of("m0", (0, HOUR), COSTS, SubAccountId="A-2", RegionId="eu", Tags='{"cluster": "C1"}'),
     hours_of("m0", (4 * DAY, 4 * DAY + HOUR), COSTS),
     *(hours_of("m9", (start, start + HOUR), COSTS) for start in (0, 5 * HOUR)),
 ]
-"""Charges for the rules by measurement and by cluster, for the rate of hours without a bill, and with a gap, whatever else is drawn."""
+"""Charges for the rules by measurement, by spend and by cluster, for the rate of hours without a bill, and with a gap, whatever else is drawn."""
 BEYOND = (placement("a", "m0", (0, 5 * DAY)), placement("a", "m9", (0, 6 * HOUR)))
 """A job that holds its machine for longer than the bill goes, and another one while the bill leaves hours out."""
 

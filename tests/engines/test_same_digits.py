@@ -131,7 +131,7 @@ ALWAYS = [
     hours_of("m0", (4 * DAY, 4 * DAY + HOUR), COSTS),
     *(hours_of("m9", (start, start + HOUR), COSTS) for start in (0, 5 * HOUR)),
 ]
-"""Charges for the rules by measurement, by spend and by cluster, for the rate of hours without a bill, and with a gap, whatever else is drawn."""
+"""Charges for rules by measurement, spend and cluster, for the rate of hours without a bill, and with a gap, whatever is drawn."""
 BEYOND = (placement("a", "m0", (0, 5 * DAY)), placement("a", "m9", (0, 6 * HOUR)))
 """A job that holds its machine for longer than the bill goes, and another one while the bill leaves hours out."""
 

@@ -126,6 +126,7 @@ a,1,,2026-10-01T00:00:00Z,2026-10-03T00:00:00Z,storage_requests,10,,
 
 ALWAYS = [
     charge((0, DAY), COSTS, **CHARGES["network"], ResourceId="m0", RegionId="eu"),
+    charge((0, 2 * DAY), COSTS, **CHARGES["network"], ResourceId="m0", RegionId="eu"),
     charge((0, DAY), COSTS, **CHARGES["network"], RegionId="us", SubAccountId="A-3"),
     hours_of("m0", (0, HOUR), COSTS, SubAccountId="A-2", RegionId="eu", Tags='{"cluster": "C1"}'),
     hours_of("m0", (4 * DAY, 4 * DAY + HOUR), COSTS),

@@ -158,6 +158,8 @@ def run_way(way: str, folder: Path) -> None:
     made = Invented(folder / "bill.parquet", folder / "jobs.parquet", folder / "machines.parquet", 0, 0)
     used = {"bare": "duckdb", "bare4": "duckdb", "polars": "polars", "polars-mem": "polars", "pandas": "pandas"}
     importlib.import_module(used.get(way, "trainfare.pipeline"))
+    if way in ("build", "measured"):
+        importlib.import_module("trainfare.store.catalog")
     started, before = time.monotonic(), os.times()
     if way == "bare":
         bare(made.bill, "sum(EffectiveCost) AS cost", "ResourceId, ChargePeriodStart")

@@ -338,8 +338,9 @@ def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Se
     and estimate its hours without a bill; returns whether there are charges of the month.
     """
     read.rates.require(month)
-    facts.keyed(engine, read.kinds)
     estimated = _is_estimated(engine, config, month)
+    if estimated:
+        facts.keyed(engine, read.kinds)  # rates are looked for in the lines of other months, too
     told = {kind: deliver.row_selects(engine.reader, relevant, kind) for kind in facts.TOLD}
     if estimated:
         told["prices"] = read.rates.prices(told["prices"], month.start.date(), month.end.date())

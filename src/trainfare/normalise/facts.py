@@ -68,6 +68,8 @@ class Kinds:
 
     selects: tuple[str, ...]
     dimensions: tuple[str, ...]
+    telling: tuple[str, ...] = ()
+    """A few of the dimensions that were enough to tell all of them apart."""
 
 
 def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> Kinds:
@@ -76,9 +78,8 @@ def charges(engine: Engine, selects: Iterable[str], wanted: Iterable[str]) -> Ki
     engine.taken("charges", *_some(CHARGES, kinds.selects))
     _instance_types(engine)
     engine.step(PACKAGE, "charge_kinds", "unkeyed_kinds", _grouping(kinds, "charges"))
-    keyed(engine, kinds)
-    _type_by_description(engine, kinds)
-    return kinds
+    kinds = keyed(engine, kinds)
+    return _type_by_description(engine, kinds)
 
 
 def add_charges(engine: Engine, kinds: Kinds, added: str) -> Kinds:
@@ -92,30 +93,20 @@ def add_charges(engine: Engine, kinds: Kinds, added: str) -> Kinds:
     engine.drop("added_kinds", "added_charges")
     together = replace(kinds, selects=(*kinds.selects, added))
     engine.taken("charges", *_some(CHARGES, together.selects))
-    keyed(engine, together)
-    return together
+    return keyed(engine, together)
 
 
 def _grouping(kinds: Kinds, charges: str) -> dict[str, str]:
     return {"dimensions": ", ".join(kinds.dimensions), "charges": charges}
 
 
-def keyed(engine: Engine, kinds: Kinds, month: Month | None = None) -> None:
+def keyed(engine: Engine, kinds: Kinds, month: Month | None = None) -> Kinds:
     """Make `charge_kinds`, the kinds with their keys, and `keyed_charges`, a view on the lines with those of their kinds: of all
-    deliveries, or of a month only those that have charges of it.
+    deliveries, or of a month only those that have charges of it. Returns the kinds with what tells them apart.
 
-    A key is a hash of what differs between any kinds at all, which is a few of the many things that may; of a single kind, of all of
-    it, so that it is no constant. Each delivery says its number as one, so that the files of others are not opened.
+    Each delivery says its number as one, so that the files of others are not opened.
     """
-    differ = engine.row(f"SELECT {', '.join(_differs(name) for name in kinds.dimensions)} FROM unkeyed_kinds")
-    telling = [name for name, tells in zip(kinds.dimensions, differ, strict=True) if tells]
-    for salt in range(8):
-        key = f"hash({', '.join([*(telling or kinds.dimensions), str(salt)])}) AS kind"
-        engine.table("charge_kinds", f"SELECT {key}, * FROM unkeyed_kinds")
-        if _are_apart(engine):
-            break
-    else:
-        raise _not_apart()
+    telling, key = _key(engine, kinds)
     view = f"SELECT {key}, * FROM charges"
     if month:
         first, last = engine.row(
@@ -123,6 +114,37 @@ def keyed(engine: Engine, kinds: Kinds, month: Month | None = None) -> None:
         )
         view += f" WHERE delivery BETWEEN {first or 0} AND {last or 0}"
     engine.view("keyed_charges", view)
+    return replace(kinds, telling=telling)
+
+
+def _key(engine: Engine, kinds: Kinds) -> tuple[tuple[str, ...], str]:
+    """Make `charge_kinds`; returns what the key of a kind is a hash of, and the SQL for it. What told kinds apart before is tried first:
+    most often none has come since.
+    """
+    telling = kinds.telling or _telling(engine, kinds.dimensions)
+    for salt in range(8):
+        key = f"hash({', '.join([*telling, str(salt)])}) AS kind"
+        engine.table("charge_kinds", f"SELECT {key}, * FROM unkeyed_kinds")
+        if _are_apart(engine):
+            return telling, key
+        if telling == kinds.telling:
+            telling = _telling(engine, kinds.dimensions)
+    raise _not_apart()
+
+
+def _telling(engine: Engine, dimensions: Sequence[str]) -> tuple[str, ...]:
+    """As few dimensions as tell all kinds apart: a machine's id mostly tells its account, region and tags, which then need not be read of
+    every line. Each one, from what differs most on, counts only if it tells more than those before it. Of a single kind all count, so
+    that its key is no constant.
+    """
+    asked = ", ".join(f"{_differs(name)}, approx_count_distinct({name})" for name in dimensions)
+    found = engine.row(f"SELECT {asked} FROM unkeyed_kinds")
+    many = {name: found[2 * place + 1] for place, name in enumerate(dimensions) if found[2 * place]}
+    names = sorted(many, key=lambda name: -many[name])
+    upto = (f"count(DISTINCT hash({', '.join([*names[: place + 1], '0'])}))" for place in range(len(names)))
+    told = [1, *engine.row(f"SELECT {', '.join(upto)} FROM unkeyed_kinds")] if names else []
+    more = tuple(name for name, before, with_it in zip(names, told, told[1:], strict=False) if with_it > before)
+    return more or tuple(dimensions)
 
 
 def _differs(dimension: str) -> str:
@@ -198,7 +220,7 @@ def _some(table: Table, selects: Iterable[str]) -> list[str]:
     return [*selects] or [empty]
 
 
-def _type_by_description(engine: Engine, kinds: Kinds) -> None:
+def _type_by_description(engine: Engine, kinds: Kinds) -> Kinds:
     """Fill in instance types that only the text of a charge names."""
     unknown = "instance_type IS NULL AND category = 'compute' AND resource_id IS NOT NULL"
     if engine.row(f"SELECT count(*) FROM charge_kinds WHERE {unknown}")[0]:
@@ -209,6 +231,7 @@ def _type_by_description(engine: Engine, kinds: Kinds) -> None:
             "FROM charge_kinds k LEFT JOIN described_types d ON d.kind = k.kind",
         )
         keyed(engine, kinds)
+    return kinds
 
 
 def _instance_types(engine: Engine) -> None:

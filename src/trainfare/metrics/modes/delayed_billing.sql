@@ -1,6 +1,6 @@
 -- Machines that ran on, and services that are billed every day, in accounts whose bill ends a day or more before the job log does. At stake: that time at the last known rates.
 WITH log AS (
-  SELECT least({{month_end}}, max(ends)) AS ends FROM book_placements
+  SELECT least({{month_end}}, max(ends)) AS ends FROM kept_placements
 ),
 late AS (
   SELECT k.account, max(epoch_second(k.last_end)) AS billed_to
@@ -8,10 +8,10 @@ late AS (
   GROUP BY k.account HAVING max(epoch_second(k.last_end)) <= (SELECT ends - 86400 FROM log)
 ),
 held AS (
-  SELECT resource_id, max(ends) AS ends FROM book_placements WHERE resource_id IS NOT NULL GROUP BY resource_id
+  SELECT machine, max(ends) AS ends FROM kept_placements WHERE machine IS NOT NULL GROUP BY machine
 ),
 held_by_name AS (
-  SELECT lower(machine_id) AS name, max(ends) AS ends FROM book_placements WHERE resource_id IS NULL GROUP BY lower(machine_id)
+  SELECT lower(unknown_machine) AS name, max(ends) AS ends FROM kept_placements WHERE machine IS NULL GROUP BY lower(unknown_machine)
 ),
 billed AS (
   SELECT k.machine, k.currency, min(epoch_second(k.first_start)) AS first_second, max(epoch_second(k.last_end)) AS last_second, sum(k.effective) AS effective
@@ -22,7 +22,7 @@ alive AS (
     CASE WHEN b.machine IS NULL THEN 0 ELSE least(b.last_second, m.existed_to) - greatest(b.first_second, m.existed_from) END AS billed_seconds,
     least(CASE WHEN m.listed THEN m.existed_to ELSE greatest(coalesce(h.ends, 0), coalesce(n.ends, 0)) END, g.ends) - greatest(l.billed_to, m.existed_from) AS unbilled_seconds
   FROM machines m JOIN late l ON l.account = m.account CROSS JOIN log g
-  LEFT JOIN held h ON h.resource_id = m.resource_id
+  LEFT JOIN held h ON h.machine = m.machine
   LEFT JOIN held_by_name n ON n.name = lower(m.machine_id)
   LEFT JOIN billed b ON b.machine = m.machine
 ),

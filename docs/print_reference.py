@@ -371,8 +371,8 @@ def _instance_types() -> list[str]:
     rows = [(f"`{row['instance_type']}`", *list(row.values())[1:]) for row in csv.DictReader(io.StringIO(text))]
     return [
         "## Instance types whose size is known",
-        "A resource of one of these types is a machine, also if no job names it. The size of any other "
-        "machine comes from a machine file.",
+        "A resource of one of these types is a machine, also if no job names it, and so is one that the bill "
+        "counts GPUs of, as `GpuCount` in SkuPriceDetails. The size of any other machine comes from a machine file.",
         grid(("instance type", "GPUs", "GPU model", "CPUs", "memory GB"), rows),
     ]
 

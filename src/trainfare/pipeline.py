@@ -31,7 +31,7 @@ from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
 from trainfare.store import Book, BookFiles, NewBook, Store, Total
 
-ACCOUNT_VERSION = "7"
+ACCOUNT_VERSION = "8"
 """Part of what a book was made from; raise it when the same inputs give other shares or hours, or a book has other tables."""
 
 LAID = "laid_charges"

@@ -17,7 +17,7 @@
 
 Time counts from the first second of the month; `from 2 h` moves a line's start. An attempt without it starts
 when the one before it on its machine ended; it is `on` the machine last told of. A charge without a time is
-for the whole month. A machine of which nothing but its cost is told is not in the machine file. After `=>`
+for the whole month. `gpu_count 4` is what the bill counts. A machine of which nothing but its cost is told is not in the machine file. After `=>`
 comes every payer with its exact amount, the reason if it matters, and every finding; `=> billed` asks for another cost.
 """
 
@@ -106,7 +106,9 @@ class Told:
         names = {"account": "SubAccountId", "payer": "BillingAccountId", "region": "RegionId", "on": "ResourceId"}
         told = {names[key]: value for key, value in self.columns.items() if key in names}
         tags = {"Tags": json.dumps(self.tags)} if self.tags else {}
-        return told | tags | {"BillingCurrency": self.currency}
+        counted = self.columns.get("gpu_count")
+        details = {"SkuPriceDetails": json.dumps({"GpuCount": counted})} if counted else {}
+        return told | tags | details | {"BillingCurrency": self.currency}
 
 
 @dataclass

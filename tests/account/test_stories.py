@@ -450,3 +450,48 @@ def test_other_labels_of_all_rows_of_an_attempt_are_kept(keeper: Bookkeeper, ord
     account = keeper.account(folder)
     (labels,) = account.opened.engine.row("SELECT labels FROM attempts")
     assert json.loads(labels) == {"stage": "pre", "branch": "main", "it's": "'b\"1'"}
+
+
+@story
+def test_gpus_that_the_bill_counts_are_known():
+    """
+    machine  n1  1 h  8.00 USD  gpu_count 4
+    attempt  a   1 gpu  1 h
+    =>
+    a         2.00
+    __idle__  6.00  not held by any job
+    """
+
+
+@story
+def test_what_the_bill_counts_gpus_of_is_a_machine_whoever_names_it():
+    """
+    machine  n1  1 h  8.00 USD  gpu_count 4
+    machine  n2  1 h  3.00 USD  gpu_count 0
+    =>
+    __idle__     8.00  not held by any job
+    __outside__  3.00
+    ! MACHINE_WITHOUT_JOBS
+    """
+
+
+@story
+def test_a_machine_file_knows_better_than_the_bill():
+    """
+    machine  n1  2 gpus  1 h  8.00 USD  gpu_count 4
+    attempt  a   1 gpu   1 h
+    =>
+    a         4.00
+    __idle__  4.00  not held by any job
+    """
+
+
+@story
+def test_a_count_that_is_none_tells_nothing():
+    """
+    machine  n1  1 h  8.00 USD  gpu_count several
+    attempt  a   1 gpu  1 h
+    =>
+    a  8.00
+    ! MACHINE_SIZE_UNKNOWN
+    """

@@ -17,7 +17,8 @@ SELECT *,
     WHEN service_category = 'AI and Machine Learning' THEN 'platform'
     ELSE 'other'
   END AS category,
-  lower(CASE WHEN json_valid(price_details) THEN json_extract_string(price_details, '$.InstanceType') END) AS instance_type
+  lower(CASE WHEN json_valid(price_details) THEN json_extract_string(price_details, '$.InstanceType') END) AS instance_type,
+  CAST(nullif(regexp_extract(CASE WHEN json_valid(price_details) THEN json_extract_string(price_details, '$.GpuCount') END, '^[0-9]{1,4}([.][0-9]{1,6})?$', 0), '') AS DECIMAL(18,6)) AS gpu_count
 FROM (
   SELECT {{dimensions}},
     count(*) AS lines,

@@ -17,7 +17,7 @@ named AS (
 every AS (
   SELECT resource FROM listed
   UNION SELECT resource FROM named
-  UNION SELECT resource FROM resources WHERE gpus IS NOT NULL
+  UNION SELECT resource FROM resources WHERE gpus > 0
 )
 SELECT CAST(row_number() OVER (ORDER BY e.resource) AS INTEGER) AS machine,
   e.resource,

@@ -1,5 +1,5 @@
 -- In: charge_kinds. Out: one row per resource on the month's bill, with the names a job log may know it by and what
--- its instance type tells about its size.
+-- its instance type tells about its size, or else the bill itself about its GPUs.
 SELECT lower(k.resource_id) AS resource,
   min(k.resource_id) AS resource_id,
   regexp_extract(lower(min(k.resource_id)), '([^/:]+)$', 1) AS short_name,
@@ -8,7 +8,7 @@ SELECT lower(k.resource_id) AS resource,
   min(k.region) AS region,
   min(k.account) AS account,
   min(t.instance_type) AS instance_type,
-  min(t.gpus) AS gpus,
+  coalesce(min(t.gpus), max(k.gpu_count)) AS gpus,
   min(t.gpu_model) AS gpu_model,
   min(t.cpus) AS cpus,
   min(t.memory_gb) AS memory_gb

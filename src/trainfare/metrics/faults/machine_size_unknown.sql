@@ -1,4 +1,4 @@
--- Machines with charges that are shared among holders, of which neither a machine file nor the instance type tells the GPUs. One that has CPUs has none, unless a job
+-- Machines with charges that are shared among holders, of which neither a machine file nor the bill tells the GPUs. One that has CPUs has none, unless a job
 -- held some. At stake: these charges.
 SELECT 'machine ' || m.machine_id AS evidence, sum(k.effective) AS at_stake, k.currency
 FROM routed_kinds k

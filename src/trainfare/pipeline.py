@@ -69,7 +69,8 @@ def build(
     with lake.building() as build_id, choice.chosen(lake.scratch_path(build_id), **asked) as engine:
         # Looked up before anything is read: a build that publishes meanwhile has seen newer files, and wins.
         standing = {month: store.catalog.latest(month) for month in store.catalog.months()}
-        delivered = intake.into_store(engine.reader, config, store, build_id, progress)
+        lost = store.lost_files()
+        delivered = intake.into_store(engine.reader, config, store, build_id, lost, progress)
         late = adjustments.find(engine.reader, config, store, delivered, until)
         rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))
         read = _read(engine, config, delivered, late, rates, until, progress)
@@ -78,7 +79,14 @@ def build(
             raise _no_charges(only, read.months)
         built = [
             _build_month(
-                config, store, build_id, engine, Inputs(delivered, late, read), month, standing.get(month), progress
+                config,
+                store,
+                build_id,
+                engine,
+                Inputs(delivered, late, read, lost),
+                month,
+                standing.get(month),
+                progress,
             )
             for month in months
             if only in (None, month) and not store.catalog.closing(month)
@@ -128,7 +136,7 @@ def books_of_files(
             name: folder / f"{name}-{month}.parquet" for name in (book.OF_COST if only_cost else book.TABLES)
         }
         if _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month)):
-            through = _write_book(engine, config, month, read.kept_as_of, files, None, progress)
+            through = _write_book(engine, config, month, read.kept_as_of, files, {}, progress)
             books.append(BookFiles(month, 0, files, through))
     # They are opened next in the same engine, under the same names.
     engine.drop(*book.OPENED, "attempts", "machines")
@@ -238,11 +246,14 @@ class Read:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What books are made from: everything that was delivered, what of it adjusts closed months, and what was read of it."""
+    """What books are made from: everything that was delivered, what of it adjusts closed months, and what was read of it. And which files
+    of the lake are lost, so that the books that had them are made again.
+    """
 
     delivered: Sequence[Delivered]
     late: Sequence[Adjustment]
     read: Read
+    lost: set[str]
 
     def files_of(self, month: Month) -> list[Delivered]:
         """What a month's book is to be opened again from: the files that are there, and those whose word it keeps though they are not."""
@@ -267,7 +278,7 @@ def _build_month(
     """
     relevant = facts.deliveries_of(engine, inputs.delivered, month)
     fingerprint = _fingerprint(engine, config, month, relevant, inputs)
-    if standing and standing.inputs_sha256 == fingerprint:
+    if standing and standing.inputs_sha256 == fingerprint and not inputs.lost.intersection(standing.files.values()):
         return Built(standing, is_new=False)
     progress("reading job logs")
     if not _hold(engine, config, inputs.read, month, relevant):
@@ -278,7 +289,8 @@ def _build_month(
             _withdraw(store, build_id, engine.reader, inputs, standing, fingerprint) if standing and is_over else None
         )
     files = {name: store.lake.book_path(name, month, build_id) for name in book.TABLES}
-    before = store.files(standing).files if standing else None
+    stands = store.files(standing).files if standing else {}
+    before = {name: path for name, path in stands.items() if store.lake.relative(path) not in inputs.lost}
     through = _write_book(engine, config, month, inputs.read.kept_as_of, files, before, progress)
     new = NewBook(
         engine=engine.name,
@@ -317,7 +329,7 @@ def _write_book(
     month: Month,
     as_of: str | None,
     files: Mapping[str, Place],
-    before: Mapping[str, Place] | None,
+    before: Mapping[str, Place],
     progress: Progress,
 ) -> datetime | None:
     """Make and write the tables of a month's book; its shares balance, or an error says where they do not."""

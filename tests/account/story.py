@@ -17,8 +17,9 @@
 
 Time counts from the first second of the month; `from 2 h` moves a line's start. An attempt without it starts
 when the one before it on its machine ended; it is `on` the machine last told of. A charge without a time is
-for the whole month. `gpu_count 4` is what the bill counts. A machine of which nothing but its cost is told is not in the machine file. After `=>`
-comes every payer with its exact amount, the reason if it matters, and every finding; `=> billed` asks for another cost.
+for the whole month. A machine of which nothing but its cost is told is not in the machine file; `gpu_count 4`
+is what the bill counts of it. After `=>` comes every payer with its exact amount, the reason if it matters, and every
+finding; `=> billed` asks for another cost.
 """
 
 import inspect

@@ -78,8 +78,25 @@ def test_a_file_taken_from_the_lake_is_told(built: Workspace) -> None:
     assert (ran.code, ran.err) == (
         2,
         f"{lost}: there is no such file\n"
-        "  Restore it from a backup: files that were taken in must not be moved or changed by hand.\n",
+        "  Restore it from a backup; or run trainfare build, which makes it again if its month is open.\n",
     )
+
+
+def test_a_build_makes_what_was_taken_from_the_lake_again(built: Workspace) -> None:
+    book = built.book(OCTOBER)
+    before = built.run("report", "--month", OCTOBER, "--format", "json").out
+    for name in ("shares", "estimate_errors"):
+        (built.folder / "lake" / book.files[name]).unlink()
+    for archive in (built.folder / "lake" / "deliveries").iterdir():
+        archive.unlink()
+    told = built.build()
+    assert told[0].startswith("2026-10  version 2: ")
+    assert built.run("report", "--month", OCTOBER, "--format", "json").out == before
+    assert built.run("reconcile", "--month", OCTOBER).code == 0
+    assert built.build() == [
+        "2026-10  nothing changed: version 2 stands",
+        "2026-11  nothing changed: version 1 stands",
+    ]
 
 
 def test_a_file_damaged_in_the_lake_is_told(built: Workspace) -> None:

@@ -255,10 +255,13 @@ def _told(error: duckdb.Error, sql: str) -> Exception:
     for reason in _UNUSABLE:
         if reason in text:
             return TrainfareError(where, reason.lower(), "Use a folder and files that this user may read and write.")
-    do = "Restore it from a backup: files that were taken in must not be moved or changed by hand."
     if any(sign in text for sign in _DAMAGED):
+        do = (
+            "Restore it from a backup; or remove it and run trainfare build, which makes it again if its month is open."
+        )
         return TrainfareError(where, "the file is damaged", do)
     if any(sign in text for sign in _MISSING):
+        do = "Restore it from a backup; or run trainfare build, which makes it again if its month is open."
         return TrainfareError(where, "there is no such file", do)
     return error
 

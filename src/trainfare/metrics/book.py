@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from types import MappingProxyType
 
 from trainfare import keyed
 from trainfare.engine.protocol import Engine
@@ -64,7 +65,7 @@ OF_COST = {
 
 
 def run(
-    engine: Engine, month: Month, before: Mapping[str, Place] | None = None, is_whole: bool = True
+    engine: Engine, month: Month, before: Mapping[str, Place] = MappingProxyType({}), is_whole: bool = True
 ) -> datetime | None:
     """Make the tables of the month's book, or only those of `OF_COST`; returns the time through which the bill is complete.
 
@@ -118,10 +119,10 @@ def _nothing(table: Table) -> str:
     return ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
 
 
-def _compare(engine: Engine, through: int, before: Mapping[str, Place] | None) -> None:
+def _compare(engine: Engine, through: int, before: Mapping[str, Place]) -> None:
     """Make `estimate_errors`: what earlier versions estimated, and what the bill then said."""
     for name, table in (("previous_estimates", ESTIMATES), ("previous_errors", ESTIMATE_ERRORS)):
-        known = before and before.get(table.name)
+        known = before.get(table.name)
         engine.taken(name, f"SELECT * FROM {parquet(known)}" if known else f"SELECT {_nothing(table)} WHERE false")
     if engine.row("SELECT count(*) FROM previous_estimates")[0]:
         engine.step(PACKAGE, "estimate_errors", "estimate_errors", {"through": str(through)})

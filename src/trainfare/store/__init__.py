@@ -61,6 +61,10 @@ class Store:
         paths = {name: self.lake.path(relative) for name, relative in book.files.items()}
         return BookFiles(book.month, book.version, paths, book.complete_through)
 
+    def lost_files(self) -> set[str]:
+        """What the catalog names and the lake has no longer: somebody removed it, or a backup did not have it."""
+        return self.lake.lost(self.catalog.referenced_files())
+
     def sweep(self) -> Sequence[Place]:
         """Remove what neither a book nor a delivery names, and no running build is writing."""
         return self.lake.sweep(self.catalog.referenced_files)

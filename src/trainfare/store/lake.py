@@ -47,6 +47,10 @@ class Lake(Layout):
         draft.replace(mark)
         fsync(self.root)
 
+    def lost(self, names: set[str]) -> set[str]:
+        """Those of these files that are not there."""
+        return {name for name in names if not (self.root / name).exists()}
+
     def settle(self, names: Iterable[str]) -> None:
         """Bring files, and every folder on the way down to them, onto the disk."""
         folders: set[Path] = set()
@@ -154,7 +158,7 @@ def _told(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise TrainfareError(where, "the disk is full", "Free some space and run the command again.") from error
         if isinstance(error, FileNotFoundError):
-            do = "Files of the lake must not be moved or removed by hand; build the month again."
+            do = "Files of the lake must not be moved or removed by hand; trainfare build makes those of open months again."
             raise TrainfareError(where, "there is no such file", do) from error
         reason = (error.strerror or str(error)).lower()
         do = "Use a folder that this user may write to."

@@ -26,11 +26,15 @@ class ObjectLake(Layout):
         with mark.open() as opened:
             require_owner(self.root, opened.read().decode().strip(), catalog_id)
 
+    def lost(self, names: set[str]) -> set[str]:
+        """Those of these objects, or folders of them, that are not there."""
+        return names - {_written(self.relative(place)) for place in self.root.below()}
+
     def settle(self, names: Iterable[str]) -> None:
         """See that these are there: an object store has what it was given, whole, as soon as it says so."""
         for place in (self.root / name for name in names):
             if not place.exists():
-                do = "Objects of the lake must not be removed by hand; build the month again."
+                do = "Objects of the lake must not be removed by hand; run the command again."
                 raise TrainfareError(str(place), "what was just written is not there", do)
 
     def building(self) -> AbstractContextManager[str]:

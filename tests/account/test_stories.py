@@ -495,3 +495,15 @@ def test_a_count_that_is_none_tells_nothing():
     a  8.00
     ! MACHINE_SIZE_UNKNOWN
     """
+
+
+@story
+def test_who_ended_without_an_end_is_told():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  running  from 1 h  state completed
+    =>
+    a         6.00
+    __idle__  2.00  not held by any job
+    ! END_UNKNOWN
+    """

@@ -381,3 +381,16 @@ def test_a_month_of_nothing_but_other_services():
     __outside__      3.30
     __unallocated__  1.10
     """
+
+
+@story
+def test_a_charge_for_no_time_is_told():
+    """
+    machine  n1  4 gpus  4 h  8.00 USD
+    attempt  a   4 gpus  4 h
+    charge   hours  1.00 USD  on n1  from 1 h  0 h
+    =>
+    a         8.00
+    __idle__  1.00  not held by any job
+    ! CHARGE_WITHOUT_TIME
+    """

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import quoted, step_text
+from trainfare.tables import ENDED
 
 PACKAGE = "trainfare.metrics.faults"
 SHOWN_EVIDENCE = 5
@@ -50,6 +51,11 @@ FAULTS = (
         "Nothing needs to be done; to be rid of this, take the row out of one of the files.",
     ),
     Fault(
+        "END_UNKNOWN",
+        "rows of the job log say that an attempt is over, and not when: it counts as if it still ran",
+        "Write when it ended into the column ended.",
+    ),
+    Fault(
         "LABELS_DISAGREE",
         "rows of one attempt name different owners, teams or other labels: the last in order counts",
         "Correct the job log: all rows of an attempt have the same labels.",
@@ -78,6 +84,11 @@ FAULTS = (
         "NEGATIVE_TOTAL",
         "a bill adds up to less than nothing",
         "Check that the charges that its credits or refunds belong to are in the same month.",
+    ),
+    Fault(
+        "CHARGE_WITHOUT_TIME",
+        "charges that are shared by who held something begin and end at one moment: nobody is found to have held it",
+        "Ask the provider for their period, or give them a payer with a rule.",
     ),
     Fault(
         "AMOUNT_ROUNDED",
@@ -126,7 +137,8 @@ def run(engine: Engine, complete_through: int) -> None:
 
 def _finding(fault: Fault, complete_through: int) -> str:
     """One row per currency at stake, none where no row shows the fault."""
-    rows = step_text(PACKAGE, fault.code.lower(), {"complete_through": str(complete_through)})
+    given = {"complete_through": str(complete_through), "over": ", ".join(map(quoted, ENDED))}
+    rows = step_text(PACKAGE, fault.code.lower(), given)
     places = "row_number() OVER (PARTITION BY currency ORDER BY abs(at_stake) DESC NULLS LAST, evidence)"
     return (
         f"SELECT {quoted(fault.code)} AS code, {quoted(fault.what)} AS what, "

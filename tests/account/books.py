@@ -84,7 +84,7 @@ def hours_of(
 def placement(job: str, machine: str, span: tuple[int, int | None], **columns: object) -> Row:
     """A row of the job log. Its first attempt, unless told otherwise."""
     held = {"job_id": job, "attempt": 1, "machine_id": machine, "started": stamp(span[0]), "ended": stamp(span[1])}
-    return held | {"state": "running" if span[1] is None else "completed"} | columns
+    return held | {"state": "completed"} | columns
 
 
 def measured(job: str, span: tuple[int, int], measure: str, value: object, **columns: object) -> Row:

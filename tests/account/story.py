@@ -142,7 +142,8 @@ class Telling:
         end = None if "running" in told.flags else start + (told.length or 0)
         unknown = set(told.columns) - {*SIZES, *LABELS, "state", "framework"}
         assert not unknown, f"an attempt has no {unknown}"
-        self.placements.append(placement(job, machine, (start, end), attempt=attempt or 1, **told.columns))
+        state = {"state": "running"} if end is None else {}
+        self.placements.append(placement(job, machine, (start, end), attempt=attempt or 1, **state | told.columns))
         if "twice" in told.flags:
             self.placements.append(self.placements[-1])
         self.ends[machine] = end or start

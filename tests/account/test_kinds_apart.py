@@ -6,7 +6,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.normalise import facts
 from trainfare.normalise.facts import Kinds
 
-NAMES = ("region", "category", "resource", "tags")
+NAMES = ("region", "category", "resource_id", "tags")
 KINDS = Kinds(("SELECT 1",), NAMES)
 
 
@@ -30,22 +30,22 @@ def lines_per_kind(engine: DuckDB) -> list[int]:
 def test_what_others_tell_is_not_read(engine: DuckDB):
     rows = [(f"r{number % 2}", category, f"i-{number}", f"tag-{number}") for number in range(40) for category in "abc"]
     given(engine, *rows)
-    assert facts.keyed(engine, KINDS).telling == ("resource", "category")
+    assert facts.keyed(engine, KINDS).telling == ("resource_id", "category")
     assert lines_per_kind(engine) == [1] * 120
 
 
 def test_kinds_that_came_since_are_told_apart_too(engine: DuckDB):
     given(engine, ("r1", "a", "i-1", "t"), ("r1", "b", "i-1", "t"), ("r1", "a", "i-2", "t"))
     kinds = facts.keyed(engine, KINDS)
-    assert set(kinds.telling) == {"resource", "category"}
+    assert set(kinds.telling) == {"resource_id", "category"}
     given(engine, ("r1", "a", "i-1", "t"), ("r1", "a", "i-1", "u"), ("r1", "a", "i-2", "t"))
-    assert set(facts.keyed(engine, kinds).telling) == {"resource", "tags"}
+    assert set(facts.keyed(engine, kinds).telling) == {"resource_id", "tags"}
     assert lines_per_kind(engine) == [1, 1, 1]
 
 
 def test_nothing_told_differs_from_something(engine: DuckDB):
     given(engine, ("r1", "a", None, None), ("r1", "a", "i-1", None))
-    assert facts.keyed(engine, KINDS).telling == ("resource",)
+    assert facts.keyed(engine, KINDS).telling == ("resource_id",)
     assert lines_per_kind(engine) == [1, 1]
 
 

@@ -133,14 +133,13 @@ def _key(engine: Engine, kinds: Kinds) -> tuple[tuple[str, ...], str]:
 
 
 def _telling(engine: Engine, dimensions: Sequence[str]) -> tuple[str, ...]:
-    """As few dimensions as tell all kinds apart: a machine's id mostly tells its account, region and tags, which then need not be read of
-    every line. Each one, from what differs most on, counts only if it tells more than those before it. Of a single kind all count, so
-    that its key is no constant.
+    """A few dimensions that tell all kinds apart: a resource's id mostly tells its account, region and tags, which then need not be read
+    of every line. Each one, that id first, counts only if it tells more than those before it. Of a single kind all count, so that its
+    key is no constant.
     """
-    asked = ", ".join(f"{_differs(name)}, approx_count_distinct({name})" for name in dimensions)
-    found = engine.row(f"SELECT {asked} FROM unkeyed_kinds")
-    many = {name: found[2 * place + 1] for place, name in enumerate(dimensions) if found[2 * place]}
-    names = sorted(many, key=lambda name: -many[name])
+    differ = engine.row(f"SELECT {', '.join(_differs(name) for name in dimensions)} FROM unkeyed_kinds")
+    names = [name for name, differs in zip(dimensions, differ, strict=True) if differs]
+    names.sort(key=lambda name: name != "resource_id")
     upto = (f"count(DISTINCT hash({', '.join([*names[: place + 1], '0'])}))" for place in range(len(names)))
     told = [1, *engine.row(f"SELECT {', '.join(upto)} FROM unkeyed_kinds")] if names else []
     more = tuple(name for name, before, with_it in zip(names, told, told[1:], strict=False) if with_it > before)

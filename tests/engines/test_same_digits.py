@@ -4,6 +4,7 @@ Each table is compared when it is made, so a step that differs is named, with th
 """
 
 from collections.abc import Iterator
+from decimal import Decimal
 from importlib import resources
 from operator import attrgetter
 from pathlib import Path
@@ -212,6 +213,19 @@ def test_a_typed_bill_is_read_where_it_is(twin: Twin, tmp_path: Path, type_: str
     assert ("EqualTo(resource_id,i-7)" in plan) == is_copied
     assert ("EqualTo(ResourceId,i-7)" in plan) != is_copied
     assert "tags" not in plan.lower()
+
+
+def test_a_bill_with_a_column_that_spark_does_not_know_is_read_all_the_same(twin: Twin, tmp_path: Path):
+    bill = tmp_path / "bill.parquet"
+    unknown = TYPED.format(type="DECIMAL(38,12)").replace("'Usage'", "TIME '01:02:03' AS x_at, 'Usage'")
+    twin.duckdb.write_parquet(unknown, bill, in_order=True)
+    twin.taken("odd_lines", focus.charges(twin.duckdb, bill, 1, "cloud", "USD"))
+    assert twin.row("SELECT count(*), min(line), max(line), sum(effective) FROM odd_lines") == (
+        500,
+        1,
+        500,
+        Decimal(12475),
+    )
 
 
 def test_the_bills_of_other_months_are_not_opened(twin: Twin, tmp_path: Path):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -146,12 +146,24 @@ class Spark:
 
     def taken(self, name: str, *selects: str) -> None:
         """Read typed Parquet and our own tables where they are; all else the embedded reader writes as typed Parquet first."""
-        own = [select for select in selects if reads_alike(select, self.session.catalog.tableExists)]
+        own = [select for select in selects if self._can_take(select)]
         if foreign := [select for select in selects if select not in own]:
             folder = self._new_folder(name)
             self._reader.write_parquet(" UNION ALL ".join(foreign), folder / "taken.parquet")
             own.append(f"SELECT * FROM {parquet(folder)}")
         self.view(name, " UNION ALL ".join(own))
+
+    def _can_take(self, select: str) -> bool:
+        """Whether Spark reads what this names as the embedded reader does. A file with a column of a type that Spark does not know, a time
+        of day for one, it does not open at all, whatever is asked of it.
+        """
+        if not reads_alike(select, self.session.catalog.tableExists):
+            return False
+        try:
+            spelled(select, self._opened)
+        except AnalysisException:
+            return False
+        return True
 
     def values(self, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
         """Make a small table from Python values; it stays within plans and is written nowhere."""

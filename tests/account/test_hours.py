@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from trainfare.cli.main import cli
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.report.cost import Question
-from trainfare.report.job import rates
+from trainfare.report.job import attempts, rates
 
 from .books import DAY, HOUR, Bookkeeper, Case, charge, hours_of, placement, stamp
 from .story import case_of, tell
@@ -288,6 +288,24 @@ def test_hours_that_are_paid_in_another_currency_are_no_hours_of_this_one(keeper
         assert team.wall_seconds == 8 * HOUR
         rates[currency] = team.rate, team.unbilled_wall_seconds // HOUR
     assert rates == {"USD": (Decimal(4), 6), "EUR": (Decimal("0.5"), 2)}
+
+
+def test_an_attempt_that_is_paid_in_two_currencies_has_its_own_hours_in_each(keeper: Bookkeeper):
+    """One attempt holds four GPUs for two hours at 8.00 USD, and four others for six hours at 12.00 EUR."""
+    account = tell(
+        keeper,
+        """
+        machine  n1  4 gpus  2 h  8.00 USD
+        attempt  a   4 gpus  2 h
+        machine  n2  4 gpus  6 h  12.00 EUR
+        attempt  a   4 gpus  6 h
+        """,
+    )
+    told = {}
+    for currency in ("USD", "EUR"):
+        (attempt,) = attempts(account.opened, Question([], currency=currency, only=(("job", ("a",)),)))
+        told[currency] = attempt["cost"], attempt["rate"]
+    assert told == {"USD": (Decimal(8), Decimal(1)), "EUR": (Decimal(12), Decimal("0.5"))}
 
 
 def test_a_cost_that_a_cluster_shares_makes_hours_billed_in_its_currency(keeper: Bookkeeper):

@@ -179,7 +179,7 @@ def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:
 
 def select(opened: Opened, question: Question, by: list[str]) -> str:
     """The SELECT behind `rows`: its groups are k0, k1 ..."""
-    asked = groups.Groups(question.basis, _slice(opened, question), by)
+    asked = groups.Groups(question.basis, billed_slice(opened, question), by)
     names = [f"k{index}" for index in range(len(by))]
     held = asked.held
     priced = {"priced": PRICED[question.per], "job_rate": job_rate(question)}
@@ -201,7 +201,7 @@ def select(opened: Opened, question: Question, by: list[str]) -> str:
     return step_text(PACKAGE, "digest_cost" if known else "cost", fragments)
 
 
-def _slice(opened: Opened, question: Question) -> Slice:
+def billed_slice(opened: Opened, question: Question) -> Slice:
     """What is asked about. Hours that are paid in another currency count as not billed."""
     asked = question.slice
     if opened.has_all_hours_in(asked.currency):

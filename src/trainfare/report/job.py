@@ -61,7 +61,7 @@ def attempts(opened: Opened, question: Question) -> list[dict[str, Any]]:
         "  SELECT attempt, min(starts) AS starts, max(ends) AS ends, count(DISTINCT machine_id) AS machines, "
         "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds, "
         "  CAST(sum(CAST(greatest(billed_ends - billed_starts, 0) AS HUGEINT) * gpu_micros) AS HUGEINT) AS billed_micros "
-        f"  FROM {question.slice.placements} GROUP BY attempt) h ON h.attempt = a.attempt "
+        f"  FROM {cost.billed_slice(opened, question).placements} GROUP BY attempt) h ON h.attempt = a.attempt "
         f"LEFT JOIN (SELECT attempt, sum({question.basis}) AS cost, {part(question.basis)} AS estimated "
         f"FROM {question.slice.shares} s GROUP BY attempt) s "
         f"ON s.attempt = a.attempt WHERE a.job_id = {quoted(_job(question))} ORDER BY a.attempt"

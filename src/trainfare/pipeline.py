@@ -2,6 +2,7 @@
 
 import hashlib
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -74,20 +75,12 @@ def build(
         late = adjustments.find(engine.reader, config, store, delivered, until)
         rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))
         read = _read(engine, config, delivered, late, rates, until, progress)
+        inputs = Inputs(delivered, late, read, read.digests(engine, config, delivered), lost)
         months = sorted({*read.months, *_to_withdraw(standing, read.months)})
         if only and only not in months:
             raise _no_charges(only, read.months)
         built = [
-            _build_month(
-                config,
-                store,
-                build_id,
-                engine,
-                Inputs(delivered, late, read, lost),
-                month,
-                standing.get(month),
-                progress,
-            )
+            _build_month(config, store, build_id, engine, inputs, month, standing.get(month), progress)
             for month in months
             if only in (None, month) and not store.catalog.closing(month)
         ]
@@ -135,7 +128,7 @@ def books_of_files(
         files: dict[str, Place] = {
             name: folder / f"{name}-{month}.parquet" for name in (book.OF_COST if only_cost else book.TABLES)
         }
-        if _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month)):
+        if _hold(engine, config, read, month, read.relevant(engine, delivered, month)):
             through = _write_book(engine, config, month, read.kept_as_of, files, {}, progress)
             books.append(BookFiles(month, 0, files, through))
     # They are opened next in the same engine, under the same names.
@@ -154,7 +147,7 @@ def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], 
     taken_back = tuple(dict.fromkeys(file for one in late for file in one.taken_back))
     rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))
     read = _read(engine, config, delivered, late, rates, as_of, silent)
-    _hold(engine, config, read, book_.month, facts.deliveries_of(engine, delivered, book_.month))
+    _hold(engine, config, read, book_.month, read.relevant(engine, delivered, book_.month))
     account.run(engine, config, book_.month)
     columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER, lines_per_row BIGINT"
     files = {file.number: file for file in (*delivered, *taken_back)}.values()
@@ -173,7 +166,7 @@ def try_rules(
         if not read.months or (only and only not in read.months):
             raise _no_charges(only, read.months)
         month = only or read.months[-1]
-        _hold(engine, config, read, month, facts.deliveries_of(engine, delivered, month))
+        _hold(engine, config, read, month, read.relevant(engine, delivered, month))
         account.route(engine, config, month)
         return month, engine.records(step_text("trainfare.metrics", "taken_by_rules"))
 
@@ -216,7 +209,8 @@ def _read(
         kinds = facts.add_charges(engine, kinds, rates.of(f"SELECT * FROM {LAID}"))
     # Where no figure goes by the hour no book remembers it: the same files give the same bytes.
     kept = as_of.isoformat() if config.estimate or ledgers.are_there(delivered) else None
-    return Read(_months(engine), kinds, rates, as_of, kept).with_estimated(engine, config, delivered)
+    charged = facts.charged_by_month(engine)
+    return Read(sorted(charged), charged, kinds, rates, as_of, kept).with_estimated(engine, config, delivered)
 
 
 def _months(engine: Engine) -> list[Month]:
@@ -225,11 +219,12 @@ def _months(engine: Engine) -> list[Month]:
 
 @dataclass(frozen=True)
 class Read:
-    """The charges that were read: their months, kinds, how they were converted, up to when they are laid and estimated, and what of that
-    a book keeps.
+    """The charges that were read: their months, the deliveries that have any of each, their kinds, how they were converted, up to when they
+    are laid and estimated, and what of that a book keeps.
     """
 
     months: list[Month]
+    charged: Mapping[Month, set[int]]
     kinds: Kinds
     rates: Conversion
     as_of: datetime
@@ -243,16 +238,35 @@ class Read:
         later = {month for month in ran if self.months[-1] < month and month.start < self.as_of}
         return replace(self, months=sorted({*self.months, *later}))
 
+    def relevant(self, engine: Engine, delivered: Sequence[Delivered], month: Month) -> list[Delivered]:
+        """The deliveries that a month is made from."""
+        return facts.deliveries_of(engine, delivered, month, self.charged.get(month, set()))
+
+    def digests(self, engine: Engine, config: Config, delivered: Sequence[Delivered]) -> dict[tuple[int, Month], str]:
+        """Of bills that speak of several months what they say of each, so that a month is not built again for another one's charges.
+        With workers the file as a whole counts: the embedded reader would read all of it alone.
+        """
+        months = Counter(number for numbers in self.charged.values() for number in numbers)
+        shared = [file for file in delivered if file.kind == "bill" and months[file.number] > 1]
+        if engine is not engine.reader:
+            return {}
+        return {
+            (file.number, month): digest
+            for file in shared
+            for month, digest in deliver.digests(engine.reader, config, file).items()
+        }
+
 
 @dataclass(frozen=True)
 class Inputs:
-    """What books are made from: everything that was delivered, what of it adjusts closed months, and what was read of it. And which files
-    of the lake are lost, so that the books that had them are made again.
+    """What books are made from: everything that was delivered, what of it adjusts closed months, what was read of it, and what bills of
+    several months say of each. And which files of the lake are lost, so that the books that had them are made again.
     """
 
     delivered: Sequence[Delivered]
     late: Sequence[Adjustment]
     read: Read
+    digests: Mapping[tuple[int, Month], str]
     lost: set[str]
 
     def files_of(self, month: Month) -> list[Delivered]:
@@ -276,7 +290,7 @@ def _build_month(
     None where the month has no charges: nothing was billed, and no price is known to estimate by. If a version stands that never rested
     on a bill of the month, one without charges withdraws it.
     """
-    relevant = facts.deliveries_of(engine, inputs.delivered, month)
+    relevant = inputs.read.relevant(engine, inputs.delivered, month)
     fingerprint = _fingerprint(engine, config, month, relevant, inputs)
     if standing and standing.inputs_sha256 == fingerprint and not inputs.lost.intersection(standing.files.values()):
         return Built(standing, is_new=False)
@@ -372,15 +386,15 @@ def _is_estimated(engine: Engine, config: Config, month: Month) -> bool:
 def _fingerprint(engine: Engine, config: Config, month: Month, relevant: Sequence[Delivered], inputs: Inputs) -> str:
     """What a month's book is made from: the settings that matter, the deliveries and the adjustments it is about.
 
-    Of ledgers only what they say of the month counts: a time entry of another month makes no new version of this one. What is
-    estimated goes by the hour, and by the rates of any bill.
+    Of ledgers and of bills of several months only what they say of the month counts: a time entry of another month makes no new version
+    of this one. What is estimated goes by the hour, and by the rates of any bill.
     """
     settings = msgspec.json.encode((remembered(config), rules.in_force(config)))
     laid = ledgers.digests(engine.reader, LAID, month) if ledgers.are_there(relevant) else {}
     told = sorted(
         f"{file.source}|{file.kind}|{laid.get(file.number, '')}|{file.settings_sha256}"
         if ledgers.are_there([file])
-        else f"{file.source}|{file.kind}|{file.sha256}|{file.settings_sha256}"
+        else f"{file.source}|{file.kind}|{inputs.digests.get((file.number, month), file.sha256)}|{file.settings_sha256}"
         for file in relevant
     )
     told += [line for one in inputs.late if one.into == month for line in one.contents()]

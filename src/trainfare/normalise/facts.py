@@ -1,7 +1,7 @@
 """Make the facts of the account from what was delivered."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Protocol, TypeVar
@@ -256,17 +256,24 @@ class Numbered(Protocol):
 Given = TypeVar("Given", bound=Numbered)
 
 
-def deliveries_of(engine: Engine, delivered: Sequence[Given], month: Month) -> list[Given]:
-    """The deliveries a month is made from: bills with charges of it, job logs, measurements and prices of its time and of the
+def charged_by_month(engine: Engine) -> dict[Month, set[int]]:
+    """By month, the deliveries that have charges of it. Lines are looked at only if a month has several."""
+    found = engine.rows("SELECT month, min(first_delivery), max(last_delivery) FROM charge_kinds GROUP BY month")
+    if all(first == last for _, first, last in found):
+        return {Month.of(day): {first} for day, first, _ in found}
+    charged: dict[Month, set[int]] = {}
+    for day, delivery in engine.rows(
+        "SELECT DISTINCT billing_month(billing_start, billing_end), delivery FROM charges"
+    ):
+        charged.setdefault(Month.of(day), set()).add(delivery)
+    return charged
+
+
+def deliveries_of(engine: Engine, delivered: Sequence[Given], month: Month, charged: Set[int]) -> list[Given]:
+    """The deliveries a month is made from: those with charges of it, job logs, measurements and prices of its time and of the
     time these charges speak of, results of the jobs in these logs, and all machine files. Rates count by what was converted with them.
     """
     first_day = f"DATE '{month}-01'"
-    bills = {file.number for file in delivered if file.kind == "bill"}
-    if len(bills) > 1:
-        found = engine.rows(
-            f"SELECT DISTINCT delivery FROM charges WHERE billing_month(billing_start, billing_end) = {first_day}"
-        )
-        bills = {number for (number,) in found}
     first, last = engine.row(
         f"SELECT least(min(first_start), TIMESTAMP '{month}-01'), greatest(max(last_end), TIMESTAMP '{month.next()}-01') "
         f"FROM charge_kinds WHERE month = {first_day}"
@@ -283,7 +290,7 @@ def deliveries_of(engine: Engine, delivered: Sequence[Given], month: Month) -> l
     return [
         file
         for file in delivered
-        if file.number in bills
+        if file.number in charged
         or file in logs
         or file.kind not in ("bill", "jobs", "quality", "rates", *during)
         or (file.kind != "jobs" and file.kind in during and _has(engine, file, during[file.kind]))

@@ -186,6 +186,15 @@ def billed_months(engine: DuckDB, config: Config, bill: Delivered) -> set[Month]
     return {Month.of(day) for (day,) in engine.rows(f"SELECT DISTINCT {BILLING_MONTH} FROM ({select})")}
 
 
+def digests(engine: DuckDB, config: Config, bill: Delivered) -> dict[Month, str]:
+    """What an archived bill says of each month, as a fingerprint: where a line stands means nothing to it."""
+    (select,) = charge_selects(engine, config, [bill])
+    columns = ", ".join(name for name in CHARGES.names if name not in ("delivery", "line", "source"))
+    told = f"CAST(sum(CAST(hash({columns}) AS HUGEINT)) AS VARCHAR)"
+    found = engine.rows(f"SELECT {BILLING_MONTH}, count(*), {told}, sum(effective) FROM ({select}) GROUP BY 1")
+    return {Month.of(day): f"{lines}|{told}|{total}" for day, lines, told, total in found}
+
+
 def adjusting_selects(
     engine: DuckDB, config: Config, bills: Iterable[Delivered], closed: Month, into: Month, sign: int
 ) -> list[str]:

@@ -123,7 +123,9 @@ def _differences(
     closed: Mapping[Month, Book],
     as_of: datetime,
 ) -> list[Adjustment]:
-    """Bills are told apart by content: the same file under another name or source is no difference."""
+    """Bills are told apart by content: the same file under another name or source is no difference. Of one that speaks of several months
+    only what it says of the month counts.
+    """
     rows = store.catalog.deliveries({number for book in closed.values() for number in book.deliveries})
     booked = {row.id: deliver.from_catalog(row, store.lake.path(row.archive)) for row in rows}
     spoken = {
@@ -131,14 +133,23 @@ def _differences(
         for number, file in (booked | {file.number: file for file in delivered}).items()
         if closed and file.kind == "bill"
     }
+    told: dict[int, dict[Month, str]] = {}
+
+    def content(file: Delivered, month: Month) -> str:
+        if len(spoken.get(file.number, ())) < 2:
+            return file.sha256
+        if file.number not in told:
+            told[file.number] = deliver.digests(engine, config, file)
+        return told[file.number][month]
+
     found = []
     for month in months:
         into, numbers, by = _booked(month, closed)
-        before = {booked[number].sha256: booked[number] for number in numbers if month in spoken.get(number, ())}
-        now = {file.sha256: file for file in delivered if month in spoken.get(file.number, ())}
+        before = {content(booked[n], month): booked[n] for n in numbers if month in spoken.get(n, ())}
+        now = {content(file, month): file for file in delivered if month in spoken.get(file.number, ())}
         # Bills that were put away say nothing: only a bill of the same month can take back what they said.
         put_away = () if now else _put_away(engine, config, store, month, into, closed)
-        now = now or {file.sha256: file for file in put_away} or before
+        now = now or {content(file, month): file for file in put_away} or before
         added = tuple(file for content, file in now.items() if content not in before)
         removed = tuple(file for content, file in before.items() if content not in now)
         laid = _laid_differently(

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -47,6 +47,13 @@ class Workspace:
 
     def write_bill(self, month: Month, told: Iterable[Line], name: str = "") -> Path:
         return self.write(f"bills/{name or month}.csv", company.bill(month, told))
+
+    def write_one_bill(self, told: Mapping[Month, Iterable[Line]]) -> Path:
+        """One bill of all of these months, in the place of theirs."""
+        parts = [company.bill(month, lines).splitlines() for month, lines in told.items()]
+        for month in told:
+            (self.folder / "bills" / f"{month}.csv").unlink(missing_ok=True)
+        return self.write("bills/all.csv", "\n".join([parts[0][0], *(line for part in parts for line in part[1:]), ""]))
 
     def write_jobs(self, month: Month, seed: int = 1, name: str = "") -> Path:
         return self.write(f"jobs/{name or month}.csv", company.jobs(month, seed))

@@ -116,25 +116,16 @@ def test_a_month_that_is_restated_back_has_its_old_digits(built: Workspace) -> N
     assert built.digits(OCTOBER, 3) == built.digits(OCTOBER, 1)
 
 
-def write_both(workspace: Workspace, october: list[company.Line], november: list[company.Line]) -> None:
-    """One bill of both months, November's lines first."""
-    for month in (OCTOBER, NOVEMBER):
-        (workspace.folder / "bills" / f"{month}.csv").unlink(missing_ok=True)
-    header, *first = company.bill(NOVEMBER, november).splitlines()
-    _, *last = company.bill(OCTOBER, october).splitlines()
-    workspace.write("bills/both.csv", "\n".join([header, *first, *last, ""]))
-
-
 def test_of_a_bill_of_two_months_only_the_month_that_changed_is_built_again(workspace: Workspace) -> None:
     october, november = company.lines(OCTOBER), company.lines(NOVEMBER)
-    write_both(workspace, october, november)
+    workspace.write_one_bill({NOVEMBER: november, OCTOBER: october})
     workspace.build()
-    write_both(workspace, october, [*november, company.support(NOVEMBER, "9.00")])
+    workspace.write_one_bill({NOVEMBER: [*november, company.support(NOVEMBER, "9.00")], OCTOBER: october})
     assert [line[:18] for line in workspace.build()] == ["2026-10  nothing c", "2026-11  version 2"]
-    write_both(workspace, company.restated(october, "gpu-1", "0.000000000001"), november)
+    workspace.write_one_bill({NOVEMBER: november, OCTOBER: company.restated(october, "gpu-1", "0.000000000001")})
     assert [line[:18] for line in workspace.build()] == ["2026-10  version 2", "2026-11  version 3"]
     assert workspace.digits(NOVEMBER, 3) == workspace.digits(NOVEMBER, 1)
-    write_both(workspace, company.restated(october, "gpu-1", "0.000000000001"), november[::-1])
+    workspace.write_one_bill({NOVEMBER: november[::-1], OCTOBER: company.restated(october, "gpu-1", "0.000000000001")})
     assert [line[:18] for line in workspace.build()] == ["2026-10  nothing c", "2026-11  nothing c"]
     workspace.require_sound()
     for month in (OCTOBER, NOVEMBER):

@@ -63,6 +63,24 @@ def test_closing_alone_changes_no_open_month(built: Workspace) -> None:
     assert built.build() == ["2026-11  nothing changed: version 1 stands", "2026-10  closed with version 1"]
 
 
+def test_a_bill_of_a_closed_and_an_open_month_adjusts_by_what_it_says_of_the_closed_one(workspace: Workspace) -> None:
+    """Its November changes, and then its October: only that is booked, and not October as a whole, taken back and added."""
+    october, november = company.lines(OCTOBER), company.lines(NOVEMBER)
+    workspace.write_one_bill({OCTOBER: october, NOVEMBER: november})
+    workspace.build()
+    workspace.close(OCTOBER)
+    later = [*november, company.support(NOVEMBER, "9.00")]
+    workspace.write_one_bill({NOVEMBER: later, OCTOBER: october})
+    assert workspace.build()[0].startswith("2026-11  version 2: ")
+    assert workspace.sources(NOVEMBER) == {"cloud"}
+    workspace.write_one_bill({NOVEMBER: later, OCTOBER: company.restated(october, "gpu-4", "50")})
+    workspace.build()
+    assert workspace.total(NOVEMBER, source=ADJUSTING_OCTOBER) == Decimal(50)
+    assert workspace.total(NOVEMBER) == company.total(later) + Decimal(50)
+    assert workspace.run("reconcile", "--month", NOVEMBER).code == 0
+    workspace.require_sound()
+
+
 def test_a_later_difference_is_an_adjustment_in_the_next_open_month(built: Workspace) -> None:
     """The job that was alone on gpu-4 pays what its day cost more, a month later and by name."""
     built.close(OCTOBER)

@@ -136,11 +136,11 @@ def _differences(
     told: dict[int, dict[Month, str]] = {}
 
     def content(file: Delivered, month: Month) -> str:
-        if len(spoken.get(file.number, ())) < 2:
+        if len(spoken.get(file.number, ())) == 1:
             return file.sha256
         if file.number not in told:
             told[file.number] = deliver.digests(engine, config, file)
-        return told[file.number][month]
+        return told[file.number][month] if len(told[file.number]) > 1 else file.sha256
 
     found = []
     for month in months:
@@ -150,8 +150,8 @@ def _differences(
         # Bills that were put away say nothing: only a bill of the same month can take back what they said.
         put_away = () if now else _put_away(engine, config, store, month, into, closed)
         now = now or {content(file, month): file for file in put_away} or before
-        added = tuple(file for content, file in now.items() if content not in before)
-        removed = tuple(file for content, file in before.items() if content not in now)
+        added = tuple(file for said, file in now.items() if said not in before)
+        removed = tuple(file for said, file in before.items() if said not in now)
         laid = _laid_differently(
             engine, config, month, [booked[n] for n in numbers], book_as_of(engine, store, by), delivered, as_of
         )

@@ -246,13 +246,13 @@ class Read:
         """Of bills that speak of several months what they say of each, so that a month is not built again for another one's charges.
         With workers the file as a whole counts: the embedded reader would read all of it alone.
         """
-        months = Counter(number for numbers in self.charged.values() for number in numbers)
-        shared = [file for file in delivered if file.kind == "bill" and months[file.number] > 1]
         if engine is not engine.reader:
             return {}
+        months = Counter(number for numbers in self.charged.values() for number in numbers)
         return {
             (file.number, month): digest
-            for file in shared
+            for file in delivered
+            if file.kind == "bill" and months[file.number] > 1
             for month, digest in deliver.digests(engine.reader, config, file).items()
         }
 

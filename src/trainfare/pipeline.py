@@ -1,10 +1,8 @@
 """The flow, one way, on one page: deliveries become facts, facts become shares, shares become a book."""
 
-import hashlib
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -21,22 +19,16 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.inputs import LAID, Inputs, Read, is_estimated
 from trainfare.ledgers import delivered as ledgers
 from trainfare.metrics import book
 from trainfare.normalise import conversion, estimating, facts
 from trainfare.normalise.conversion import Conversion
-from trainfare.normalise.facts import Kinds
 from trainfare.period import Month
 from trainfare.places import Place
 from trainfare.sources import deliver
 from trainfare.sources.deliver import Delivered
 from trainfare.store import Book, BookFiles, NewBook, Store, Total
-
-ACCOUNT_VERSION = "8"
-"""Part of what a book was made from; raise it when the same inputs give other shares or hours, or a book has other tables."""
-
-LAID = "laid_charges"
-"""The table of what ledgers cost, in the engine that takes in files."""
 
 Progress = Callable[[str], None]
 fresh_engine = choice.embedded
@@ -217,64 +209,6 @@ def _months(engine: Engine) -> list[Month]:
     return [Month.of(day) for (day,) in engine.rows("SELECT DISTINCT month FROM charge_kinds ORDER BY month")]
 
 
-@dataclass(frozen=True)
-class Read:
-    """The charges that were read: their months, the deliveries that have any of each, their kinds, how they were converted, up to when they
-    are laid and estimated, and what of that a book keeps.
-    """
-
-    months: list[Month]
-    charged: Mapping[Month, set[int]]
-    kinds: Kinds
-    rates: Conversion
-    as_of: datetime
-    kept_as_of: str | None
-
-    def with_estimated(self, engine: Engine, config: Config, delivered: Sequence[Delivered]) -> "Read":
-        """With the months of jobs after the last bill, where these are to be estimated."""
-        if not config.estimate or not self.months:
-            return self
-        ran = ledgers.months_of(engine.reader, [file for file in delivered if file.kind == "jobs"])
-        later = {month for month in ran if self.months[-1] < month and month.start < self.as_of}
-        return replace(self, months=sorted({*self.months, *later}))
-
-    def relevant(self, engine: Engine, delivered: Sequence[Delivered], month: Month) -> list[Delivered]:
-        """The deliveries that a month is made from."""
-        return facts.deliveries_of(engine, delivered, month, self.charged.get(month, set()))
-
-    def digests(self, engine: Engine, config: Config, delivered: Sequence[Delivered]) -> dict[tuple[int, Month], str]:
-        """Of bills that speak of several months what they say of each, so that a month is not built again for another one's charges.
-        With workers the file as a whole counts: the embedded reader would read all of it alone.
-        """
-        if engine is not engine.reader:
-            return {}
-        months = Counter(number for numbers in self.charged.values() for number in numbers)
-        return {
-            (file.number, month): digest
-            for file in delivered
-            if file.kind == "bill" and months[file.number] > 1
-            for month, digest in deliver.digests(engine.reader, config, file).items()
-        }
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What books are made from: everything that was delivered, what of it adjusts closed months, what was read of it, and what bills of
-    several months say of each. And which files of the lake are lost, so that the books that had them are made again.
-    """
-
-    delivered: Sequence[Delivered]
-    late: Sequence[Adjustment]
-    read: Read
-    digests: Mapping[tuple[int, Month], str]
-    lost: set[str]
-
-    def files_of(self, month: Month) -> list[Delivered]:
-        """What a month's book is to be opened again from: the files that are there, and those whose word it keeps though they are not."""
-        put_away = (file for one in self.late if one.into == month for file in one.put_away)
-        return [*{file.number: file for file in (*self.delivered, *put_away)}.values()]
-
-
 def _build_month(
     config: Config,
     store: Store,
@@ -291,7 +225,7 @@ def _build_month(
     on a bill of the month, one without charges withdraws it.
     """
     relevant = inputs.read.relevant(engine, inputs.delivered, month)
-    fingerprint = _fingerprint(engine, config, month, relevant, inputs)
+    fingerprint = inputs.fingerprint(engine, config, month, relevant)
     if standing and standing.inputs_sha256 == fingerprint and not inputs.lost.intersection(standing.files.values()):
         return Built(standing, is_new=False)
     progress("reading job logs")
@@ -364,7 +298,7 @@ def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Se
     and estimate its hours without a bill; returns whether there are charges of the month.
     """
     read.rates.require(month)
-    estimated = _is_estimated(engine, config, month)
+    estimated = is_estimated(engine, config, month)
     if estimated:
         facts.keyed(engine, read.kinds)  # rates are looked for in the lines of other months, too
     told = {kind: deliver.row_selects(engine.reader, relevant, kind) for kind in facts.TOLD}
@@ -377,35 +311,6 @@ def _hold(engine: Engine, config: Config, read: Read, month: Month, relevant: Se
         estimating.none(engine)
     facts.keyed(engine, read.kinds, month)
     return bool(engine.row(f"SELECT count(*) FROM charge_kinds WHERE month = DATE '{month}-01'")[0])
-
-
-def _is_estimated(engine: Engine, config: Config, month: Month) -> bool:
-    return config.estimate and estimating.billed_through(engine, month) < month.end
-
-
-def _fingerprint(engine: Engine, config: Config, month: Month, relevant: Sequence[Delivered], inputs: Inputs) -> str:
-    """What a month's book is made from: the settings that matter, the deliveries and the adjustments it is about.
-
-    Of ledgers and of bills of several months only what they say of the month counts: a time entry of another month makes no new version
-    of this one. What is estimated goes by the hour, and by the rates of any bill.
-    """
-    settings = msgspec.json.encode((remembered(config), rules.in_force(config)))
-    laid = ledgers.digests(engine.reader, LAID, month) if ledgers.are_there(relevant) else {}
-    told = sorted(
-        f"{file.source}|{file.kind}|{laid.get(file.number, '')}|{file.settings_sha256}"
-        if ledgers.are_there([file])
-        else f"{file.source}|{file.kind}|{inputs.digests.get((file.number, month), file.sha256)}|{file.settings_sha256}"
-        for file in relevant
-    )
-    told += [line for one in inputs.late if one.into == month for line in one.contents()]
-    told.append(inputs.read.rates.digest(month))
-    if _is_estimated(engine, config, month):
-        told += [
-            min(inputs.read.as_of, month.end).isoformat(),
-            *sorted(f.sha256 for f in inputs.delivered if f.kind == "bill"),
-        ]
-    parts = [ACCOUNT_VERSION.encode(), settings, *(line.encode() for line in told)]
-    return hashlib.sha256(b"|".join(parts)).hexdigest()
 
 
 def _no_charges(month: Month | None, months: list[Month]) -> TrainfareError:

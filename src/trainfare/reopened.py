@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from trainfare import pipeline
+from trainfare import inputs, pipeline
 from trainfare.attribute import lineage
 from trainfare.attribute.lineage import Account, attached
 from trainfare.engine.duckdb import DuckDB
@@ -56,7 +56,7 @@ def keep_account(store: Store, book_: Book, path: Path) -> None:
 
 def account_name(book_: Book) -> str:
     """What tells the kept account of a book from any other: the version, what it was made from, and how it is kept."""
-    made_from = (book_.inputs_sha256, pipeline.ACCOUNT_VERSION, *lineage.KEPT.values())
+    made_from = (book_.inputs_sha256, inputs.ACCOUNT_VERSION, *lineage.KEPT.values())
     return f"{book_.month}-v{book_.version}-{hashlib.sha256('|'.join(made_from).encode()).hexdigest()[:16]}"
 
 

@@ -34,8 +34,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "closing": FOUNDATION | {"report", "store"},
     "adjustments": FOUNDATION | {"config", "ledgers", "sources", "store"},
     "intake": FOUNDATION | {"config", "sources", "store"},
-    "pipeline": FOUNDATION | STAGES | {"adjustments", "config", "intake", "ledgers", "report", "sources", "store"},
-    "reopened": FOUNDATION | {"attribute", "pipeline", "report", "sources", "store"},
+    "inputs": FOUNDATION | {"adjustments", "attribute", "config", "ledgers", "normalise", "sources"},
+    "pipeline": FOUNDATION
+    | STAGES
+    | {"adjustments", "config", "inputs", "intake", "ledgers", "report", "sources", "store"},
+    "reopened": FOUNDATION | {"attribute", "inputs", "pipeline", "report", "sources", "store"},
     "report": FOUNDATION | {"keyed", "money", "store.records"},
     "web": FOUNDATION | {"closing", "config", "sections", "pipeline", "reopened", "report", "store"},
     "simulate": frozenset({"errors", "money", "period", "tables"}),

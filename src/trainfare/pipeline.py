@@ -44,6 +44,8 @@ class Built:
 
     book: Book
     is_new: bool
+    lost: int = 0
+    """Files that the version before had lost."""
 
 
 def build(
@@ -226,7 +228,8 @@ def _build_month(
     """
     relevant = inputs.read.relevant(engine, inputs.delivered, month)
     fingerprint = inputs.fingerprint(engine, config, month, relevant)
-    if standing and standing.inputs_sha256 == fingerprint and not inputs.lost.intersection(standing.files.values()):
+    lost = inputs.lost.intersection(standing.files.values()) if standing else ()
+    if standing and standing.inputs_sha256 == fingerprint and not lost:
         return Built(standing, is_new=False)
     progress("reading job logs")
     if not _hold(engine, config, inputs.read, month, relevant):
@@ -249,7 +252,7 @@ def _build_month(
         totals=tuple(Total(*one) for one in book.totals(engine)),
         deliveries=tuple(file.number for file in inputs.files_of(month)),
     )
-    return Built(store.publish(month, standing.version if standing else None, new), is_new=True)
+    return Built(store.publish(month, standing.version if standing else None, new), is_new=True, lost=len(lost))
 
 
 def _withdraw(store: Store, build_id: str, engine: DuckDB, inputs: Inputs, standing: Book, fingerprint: str) -> Built:

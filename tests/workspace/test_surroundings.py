@@ -82,6 +82,17 @@ def test_a_file_taken_from_the_lake_is_told(built: Workspace) -> None:
     )
 
 
+def test_a_lake_that_has_nothing_of_what_it_had_is_refused(built: Workspace) -> None:
+    """It is most likely not mounted: all open months made again beside it would be in the way when it is."""
+    lake = built.folder / "lake"
+    lake.rename(lake.with_name("elsewhere"))
+    ran = built.run("build")
+    told, do = ran.err.splitlines()
+    assert (ran.code, told.endswith(" files that the catalog names is there")) == (2, True)
+    assert do == "  Mount the lake or restore it from a backup; or move the catalog away, too, and build again."
+    assert built.books() == [("2026-10", 1), ("2026-11", 1)]
+
+
 def test_a_build_makes_what_was_taken_from_the_lake_again(built: Workspace) -> None:
     book = built.book(OCTOBER)
     before = built.run("report", "--month", OCTOBER, "--format", "json").out
@@ -91,6 +102,7 @@ def test_a_build_makes_what_was_taken_from_the_lake_again(built: Workspace) -> N
         archive.unlink()
     told = built.build()
     assert told[0].startswith("2026-10  version 2: ")
+    assert "; made again, as 2 files of the version before were lost" in told[0]
     assert built.run("report", "--month", OCTOBER, "--format", "json").out == before
     assert built.run("reconcile", "--month", OCTOBER).code == 0
     assert built.build() == [

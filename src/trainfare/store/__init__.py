@@ -62,8 +62,16 @@ class Store:
         return BookFiles(book.month, book.version, paths, book.complete_through)
 
     def lost_files(self) -> set[str]:
-        """What the catalog names and the lake has no longer: somebody removed it, or a backup did not have it."""
-        return self.lake.lost(self.catalog.referenced_files())
+        """What the catalog names and the lake has no longer: somebody removed it, or a backup did not have it. A lake that has nothing of
+        it is most likely not where it should be, and is refused.
+        """
+        named = self.catalog.referenced_files()
+        lost = self.lake.lost(named)
+        if named and lost == named:
+            what = f"none of the {len(named)} files that the catalog names is there"
+            do = "Mount the lake or restore it from a backup; or move the catalog away, too, and build again."
+            raise TrainfareError(str(self.lake.root), what, do)
+        return lost
 
     def sweep(self) -> Sequence[Place]:
         """Remove what neither a book nor a delivery names, and no running build is writing."""

@@ -44,8 +44,8 @@ class Built:
 
     book: Book
     is_new: bool
-    lost: int = 0
-    """Files that the version before had lost."""
+    is_made_again: bool = False
+    """Because files of the version before were lost."""
 
 
 def build(
@@ -252,7 +252,9 @@ def _build_month(
         totals=tuple(Total(*one) for one in book.totals(engine)),
         deliveries=tuple(file.number for file in inputs.files_of(month)),
     )
-    return Built(store.publish(month, standing.version if standing else None, new), is_new=True, lost=len(lost))
+    return Built(
+        store.publish(month, standing.version if standing else None, new), is_new=True, is_made_again=bool(lost)
+    )
 
 
 def _withdraw(store: Store, build_id: str, engine: DuckDB, inputs: Inputs, standing: Book, fingerprint: str) -> Built:

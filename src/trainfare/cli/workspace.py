@@ -98,7 +98,7 @@ def _told(built: "Built", seconds: float) -> str:
         if total.basis == "effective":
             sums[total.currency] = sums.get(total.currency, Decimal(0)) + total.charges
     money = ", ".join(f"{exact(amount)} {currency}" for currency, amount in sums.items())
-    again = f"; made again, as {built.lost} files of the version before were lost" if built.lost else ""
+    again = "; made again, as files of the version before were lost" if built.is_made_again else ""
     return f"{book.month}  version {book.version}: {money} shared, every unit of it{again}  ({seconds:.1f} s)"
 
 

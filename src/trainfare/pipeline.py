@@ -142,7 +142,7 @@ def reopen(store: Store, book_: Book, engine: DuckDB) -> tuple[list[Delivered], 
     rates = _rates(engine, config, delivered, adjustments.booked_rates(engine.reader, store, late))
     read = _read(engine, config, delivered, late, rates, as_of, silent)
     _hold(engine, config, read, book_.month, read.relevant(engine, delivered, book_.month))
-    account.run(engine, config, book_.month)
+    account.run(engine, config, book_.month, to_open=True)
     columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER, lines_per_row BIGINT"
     files = {file.number: file for file in (*delivered, *taken_back)}.values()
     told = [(file.number, str(file.path), deliver.header_lines(file), ledgers.lines_per_row(file)) for file in files]

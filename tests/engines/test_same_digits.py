@@ -3,6 +3,7 @@
 Each table is compared when it is made, so a step that differs is named, with the first row that does.
 """
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from importlib import resources
@@ -245,6 +246,22 @@ def test_the_bills_of_other_months_are_not_opened(twin: Twin, tmp_path: Path):
         )
         opened.append([plan.upper().count("SCAN PARQUET") + plan.upper().count("READ_PARQUET") for plan in plans])
     assert opened == [[2, 2], [1, 1]]
+
+
+def test_a_bill_of_several_months_is_opened_where_it_has_the_month(twin: Twin, tmp_path: Path):
+    """One export of everything: of its parts only those are read that have times of the month, and no line is lost by it."""
+    bill = tmp_path / "bill.parquet"
+    lines = TYPED.format(type="DECIMAL(38,12)").replace("range(500)", f"range({91 * 240})").replace("-10-01", "-09-01")
+    lines = lines.replace("to_hours(n)", "to_hours(n // 10)").replace("'i-' || n", "'i-' || n % 10")
+    twin.duckdb.run(f"COPY ({lines}) TO '{bill}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
+    kinds = facts.charges(twin, [focus.charges(twin.duckdb, bill, 1, "cloud", "USD")], ())
+    opened = []
+    for month, days in ((None, 91), (Month(2026, 9), 30), (Month(2026, 10), 31), (Month(2026, 11), 30)):
+        facts.keyed(twin, kinds, month)
+        assert twin.row("SELECT count(*) FROM keyed_charges") == (240 * days,)
+        plan = twin.duckdb.rows("EXPLAIN ANALYZE SELECT sum(effective) FROM keyed_charges")[0][1]
+        opened += re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)
+    assert opened == [("11", "11"), ("4", "11"), ("5", "11"), ("4", "11")]
 
 
 def test_no_step_was_left_out(twin: Twin):

@@ -191,3 +191,19 @@ def test_the_split_of_money_py_is_what_the_words_say(twin: Twin):
     parts = {payer: int(part) for payer, part in twin.rows(asked)}
     parts["a"] += pot - sum(parts.values())
     assert parts == split(pot, weights)
+
+
+@pytest.mark.parametrize(("number", "is_written_again"), [("CAST(7 AS BIGINT)", False), ("CAST(7 AS INTEGER)", True)])
+def test_rows_that_are_moved_are_not_written_again_where_both_tables_are_alike(
+    twin: Twin, number: str, is_written_again: bool
+):
+    twin.values("gathered_rows", "name VARCHAR, number BIGINT", [])
+    for name in ("first", "second"):
+        twin.table("few_rows", f"SELECT '{name}' AS name, {number} AS number")
+        (written,) = twin.spark.folders("few_rows")
+        twin.move("few_rows", "gathered_rows")
+        assert (written not in twin.spark.folders("gathered_rows")) == is_written_again
+        twin.add("gathered_rows", "SELECT 'large', 9223372036854775807")
+    assert twin.row("SELECT count(*), min(number), count(DISTINCT name) FROM gathered_rows") == (4, 7, 3)
+    assert twin.duckdb.columns("gathered_rows") == {"name": "VARCHAR", "number": "BIGINT"}
+    assert not twin.duckdb.rows("SELECT 1 FROM information_schema.tables WHERE table_name = 'few_rows'")

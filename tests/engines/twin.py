@@ -68,6 +68,11 @@ class Twin:
     def add(self, name: str, select: str) -> None:
         self._both("add", name, select)
 
+    def move(self, name: str, into: str) -> None:
+        for engine in (self.duckdb, self.spark):
+            engine.move(name, into)
+        self.compare(into)
+
     def drop(self, *names: str) -> None:
         """Leave them there: what was made is looked at later."""
 

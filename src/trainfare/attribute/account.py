@@ -29,10 +29,13 @@ CODES = {
 _TO = {"__idle__": IDLE, "__unallocated__": UNALLOCATED, "__outside__": OUTSIDE}
 
 
-def run(engine: Engine, config: Config, month: Month) -> None:
-    """Make `kept_shares` of the month from the facts, as a view on the parts they consist of, and `shares`, the same with names."""
+def run(engine: Engine, config: Config, month: Month, to_open: bool = False) -> None:
+    """Make `kept_shares` of the month from the facts, as a view on the parts they consist of, and `shares`, the same with names.
+
+    Only where its figures are `to_open` do weights and slots outlast the sharing: there are more of them than of anything else.
+    """
     weigh_all(engine, route(engine, config, month), month)
-    _share(engine)
+    _share(engine, to_open)
     _settle(engine, config)
 
 
@@ -45,7 +48,7 @@ def keep(engine: Engine, month: Month, path: Place) -> None:
     require_balance(engine, month)
 
 
-def _share(engine: Engine) -> None:
+def _share(engine: Engine, to_open: bool) -> None:
     """Make `direct_parts`, what each piece has per channel and category: every pot goes whole to its heaviest piece, which hands on the
     others' parts.
 
@@ -68,6 +71,8 @@ def _share(engine: Engine) -> None:
     divided = _divisions(engine, columns) if small else dict.fromkeys(columns, "whole_part")
     parts = ", ".join(f"{added_up}({part}(p.{name}, w.weight, p.whole)) AS {name}" for name, part in divided.items())
     engine.step(PACKAGE, "handed_on", "handed_on", {"parts": parts})
+    if not to_open:
+        engine.drop("weights", "slots")
     settling = {
         "columns": ", ".join(columns),
         "summed": ", ".join(f"{added_up}({name}) AS {name}" for name in columns),

@@ -123,9 +123,8 @@ def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Mo
     if weighing.by in MEASURED:
         _take_what_was_measured(engine, weighing, given)
     if weighing.by == "evenly":
-        once = (
-            "SELECT target, period, min(piece) AS piece, 1 AS weight FROM held GROUP BY target, period, piece // 65536"
-        )
+        once = "SELECT target, period, min(piece) AS piece, CAST(1 AS BIGINT) AS weight FROM held"
+        once += " GROUP BY target, period, piece // 65536"
         engine.table("held", once)
     if weighing.among == "job":
         _share_by_the_month_where_nothing_was_held(engine, weighing, month)
@@ -139,10 +138,10 @@ def _weigh(engine: Engine, weighing: Weighing, window: dict[str, int], month: Mo
     if engine.row("SELECT count(*) FROM slot_days WHERE long")[0]:
         engine.step(PACKAGE, "long_slots", "long_slots")
         engine.add("slots", "SELECT * FROM long_slots")
-    engine.add("weights", "SELECT target, period, piece, weight FROM held")
+    engine.move("held", "weights")
     idle_piece = f"CAST({IDLE} AS BIGINT) * 65536 + day"
     engine.add("weights", f"SELECT target, period, {idle_piece}, idle FROM slot_days WHERE idle > 0")
-    engine.drop("holds", "timeline", "cells", "cut_cells", "period_cells", "held", "slot_days", "long_slots")
+    engine.drop("holds", "timeline", "cells", "cut_cells", "period_cells", "slot_days", "long_slots")
 
 
 def _days(engine: Engine) -> dict[str, str]:

@@ -194,6 +194,16 @@ class DuckDB:
         """Add what `select` gives, column by column, to a table that was made before."""
         self.run(f'INSERT INTO "{name}" {select}')
 
+    def move(self, name: str, into: str) -> None:
+        """Put the rows of one table into another. Where that has none yet and is made alike, the first takes its name."""
+        is_alike = self.columns(f'"{name}"') == self.columns(f'"{into}"')
+        if is_alike and not self.rows(f'SELECT 1 FROM "{into}" LIMIT 1'):
+            self.drop(into)
+            self.run(f'ALTER TABLE "{name}" RENAME TO "{into}"')
+            return
+        self.add(into, f'SELECT * FROM "{name}"')
+        self.drop(name)
+
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there."""
         for name in names:

@@ -47,6 +47,9 @@ class Engine(Protocol):
     def add(self, name: str, select: str) -> None:
         """Add what `select` gives, column by column, to a table that was made before."""
 
+    def move(self, name: str, into: str) -> None:
+        """Put the rows of one table into another that was made before, without a copy where that can be; the first is gone then."""
+
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there."""
 

@@ -187,6 +187,18 @@ class Spark:
         given = self._frame(select).toDF(*made.schema.names)
         self._write(name, given.select(*(given[one.name].cast(one.dataType) for one in made.schema.fields)))
 
+    def move(self, name: str, into: str) -> None:
+        """Put the rows of one table into another; where both are made alike, their files stay where they are."""
+        given, made = self._tables[name], self._tables[into]
+        if _types(given.schema) != _types(made.schema):
+            self.add(into, f'SELECT * FROM "{name}"')
+            self.drop(name)
+            return
+        made.folders.extend(given.folders)
+        given.folders.clear()
+        self._read(made.schema, made.folders).createOrReplaceTempView(into)
+        self.drop(name)
+
     def drop(self, *names: str) -> None:
         """Take tables and views away, if they are there, and what the tables hold on disk."""
         for name in names:
@@ -245,6 +257,10 @@ class Spark:
             self._files[known] = f"files_{len(self._files) + 1}"
             frame.createOrReplaceTempView(self._files[known])
         return self._files[known]
+
+
+def _types(schema: StructType) -> list[tuple[str, str]]:
+    return [(one.name, one.dataType.simpleString()) for one in schema.fields]
 
 
 def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bool]:

@@ -1,5 +1,6 @@
 -- In: keyed_charges, keyed_kinds, channels, categories, rules_in_force. Out: what was spent on training, whoever pays, in the last quarter of an hour, hour, six hours and day that the bill is complete for. A charge is spread
--- evenly over its period; of each sum of a period the whole part counts.
+-- evenly over its period; of each sum of a period the whole part counts. Lines are asked one thing about one of their times, and nothing else about time: the engine then skips
+-- the parts of a file that lie before. What begins later, or is for no time, meets no window.
 WITH late AS (
   SELECT ch.currency, g.category, epoch_second(c.period_start) AS starts, epoch_second(c.period_end) AS ends,
     CAST(sum(c.effective) AS DECIMAL(38,12)) AS effective, CAST(sum(c.billed) AS DECIMAL(38,12)) AS billed,
@@ -9,7 +10,7 @@ WITH late AS (
   JOIN channels ch ON ch.channel = k.channel
   JOIN categories g ON g.number = k.category
   JOIN rules_in_force r ON r.rule = ch.rule
-  WHERE c.period_end > {{a_day_before}} AND c.period_start < {{through}} AND c.period_end > c.period_start AND coalesce(r.goes_to, '') <> '__outside__'
+  WHERE c.period_end > {{a_day_before}} AND coalesce(r.goes_to, '') <> '__outside__'
   GROUP BY ch.currency, g.category, epoch_second(c.period_start), epoch_second(c.period_end)
 ),
 windows AS (

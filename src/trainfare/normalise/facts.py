@@ -102,19 +102,26 @@ def _grouping(kinds: Kinds, charges: str) -> dict[str, str]:
 
 def keyed(engine: Engine, kinds: Kinds, month: Month | None = None) -> Kinds:
     """Make `charge_kinds`, the kinds with their keys, and `keyed_charges`, a view on the lines with those of their kinds: of all
-    deliveries, or of a month only those that have charges of it. Returns the kinds with what tells them apart.
-
-    Each delivery says its number as one, so that the files of others are not opened.
+    deliveries, or of a month only those that may be of it. Returns the kinds with what tells them apart.
     """
     telling, key = _key(engine, kinds)
-    view = f"SELECT {key}, * FROM charges"
-    if month:
-        first, last = engine.row(
-            f"SELECT min(first_delivery), max(last_delivery) FROM charge_kinds WHERE month = DATE '{month}-01'"
-        )
-        view += f" WHERE delivery BETWEEN {first or 0} AND {last or 0}"
-    engine.view("keyed_charges", view)
+    engine.view("keyed_charges", f"SELECT {key}, * FROM charges {_lines_of(engine, month) if month else ''}")
     return replace(kinds, telling=telling)
+
+
+def _lines_of(engine: Engine, month: Month) -> str:
+    """SQL for where the lines of a month are. Each delivery says its number as one, so that the files of others are not opened, and
+    a file of several months is opened where it has times of this one. A time that no line is beyond is not asked for: an engine that
+    sees through such a condition skips nothing for the others.
+    """
+    told = ("min(first_delivery)", "max(last_delivery)", "min(first_start)", "max(last_end)")
+    of_month = ", ".join(f"{one} FILTER (month = DATE '{month}-01')" for one in told)
+    first, last, starts, ends, first_of_all, last_of_all = engine.row(
+        f"SELECT {of_month}, min(first_start), max(last_end) FROM charge_kinds"
+    )
+    lines = f"WHERE delivery BETWEEN {first or 0} AND {last or 0}"
+    lines += f" AND period_start >= TIMESTAMP '{starts}'" if starts and starts > first_of_all else ""
+    return lines + (f" AND period_end <= TIMESTAMP '{ends}'" if ends and ends < last_of_all else "")
 
 
 def _key(engine: Engine, kinds: Kinds) -> tuple[tuple[str, ...], str]:

@@ -26,6 +26,7 @@ WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 FIXED_POINT = re.compile(r"DECIMAL\(\d+,\d+\)")
 UNTYPED = '"NULL"'
 NUMBERED = "file_row_number"
+LINE = f"{NUMBERED} + 1"
 TAKEN_NAME = (f"column {NUMBERED} has a name that the reader of Parquet needs for itself", "Give it another name.")
 """What it calls the position of a row, and what is wrong with a column of that name."""
 NANOSECONDS_WITH_ZONE = "TIMESTAMPTZ_NS"
@@ -308,9 +309,14 @@ def parquet_rows(path: Place, with_empty: Iterable[str] = ()) -> str:
     """
     replaced = ", ".join(f"nullif({identifier(name)}, '') AS {identifier(name)}" for name in with_empty)
     return (
-        f"SELECT file_row_number + 1 AS line, * EXCLUDE (file_row_number) {f'REPLACE ({replaced}) ' if replaced else ''}"
-        f"FROM read_parquet({quoted(glob.escape(str(path)))}, file_row_number = true)"
+        f"SELECT {LINE} AS line, * EXCLUDE ({NUMBERED}) {f'REPLACE ({replaced}) ' if replaced else ''}"
+        f"FROM {parquet_file(path)}"
     )
+
+
+def parquet_file(path: Place) -> str:
+    """A FROM item of a Parquet file, with the position of each row."""
+    return f"read_parquet({quoted(glob.escape(str(path)))}, {NUMBERED} = true)"
 
 
 def low_texts(engine: DuckDB, path: Place) -> list[str]:

@@ -24,11 +24,13 @@ from trainfare.sources.head import Head
 from trainfare.sources.raw import (
     FIRST_YEAR,
     LAST_YEAR,
+    LINE,
     NUMBERED,
     TAKEN_NAME,
     Raw,
     low_texts,
     open_raw,
+    parquet_file,
     parquet_rows,
     raw_of,
     require_columns,
@@ -134,11 +136,10 @@ def _kept(raw: Raw) -> str:
 def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currency: str | None) -> str:
     """A SELECT that gives the archived file as the columns of `tables.CHARGES`."""
     low = low_texts(engine, archived)
-    rows = parquet_rows(archived, low)
-    engine.view("archived", rows)
+    engine.view("archived", parquet_rows(archived, low))
     raw = raw_of(engine, "archived", archived)
     engine.run("DROP VIEW archived")
-    columns = {"delivery": f"CAST({delivery} AS INTEGER)", "line": "line", "source": quoted(source)}
+    columns = {"delivery": f"CAST({delivery} AS INTEGER)", "line": "line" if low else LINE, "source": quoted(source)}
     columns |= {column.name: f"CAST(NULL AS {column.type})" for column in CHARGES.columns if column.name in CONVERTED}
     columns["origin"] = "'bill'"
     columns |= {name: raw.moment(given) for name, given in TIMES.items()}
@@ -151,7 +152,8 @@ def charges(engine: DuckDB, archived: Place, delivery: int, source: str, currenc
     columns["price_details"] = _json_text(raw, "SkuPriceDetails")
     columns["finer"] = " + ".join(_finer(raw, name) for name in AMOUNTS.values())
     select = ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names)
-    return f"SELECT {select} FROM ({rows})"
+    # Right from the file if it can be: only then does the engine skip what no time that is asked for lies in.
+    return f"SELECT {select} FROM {parquet_file(archived) if not low else f'({parquet_rows(archived, low)})'}"
 
 
 def _billing_period(start: str, end: str, charged: str) -> dict[str, str]:

@@ -121,10 +121,11 @@ class Account:
                 sums[payer] = sums.get(payer, Decimal(0)) + share[basis]
         return sums
 
-    def report(self, by: Iterable[str] = (), currency: str = "USD", **asked: str) -> cost.Report:
-        return cost.report(
-            self.opened, cost.Question(keys.parse(list(by), self.opened.engine), currency=currency, **asked)
-        )
+    def report(
+        self, by: Iterable[str] = (), currency: str = "USD", top: int | None = None, **asked: str
+    ) -> cost.Report:
+        question = cost.Question(keys.parse(list(by), self.opened.engine), currency=currency, **asked)
+        return cost.report(self.opened, question, top)
 
     def rows(self, by: str, **asked: str) -> dict[Any, cost.Row]:
         """The report's rows by the value of one key."""

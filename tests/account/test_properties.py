@@ -132,6 +132,25 @@ def test_groups_add_up_to_the_total_whatever_they_are_grouped_by(
 
 
 @examples(5)
+@given(case=months(), top=st.integers(1, 4))
+def test_the_dearest_groups_and_the_others_together_are_all_of_them(keeper: Bookkeeper, case: Case, top: int):
+    account = keeper.book(case)
+    for by in (["job"], ["team"], ["machine"], ["day"], ["day", "job"]):
+        whole = account.report(by, currency=account.currencies[-1])
+        cut = account.report(by, currency=account.currencies[-1], top=top)
+        assert cut.rows == [row for row in whole.rows if row in cut.rows], "in the same order"
+        told, beside = ([row.cost for row in rows if row.cost is not None] for rows in (cut.rows, whole.rows))
+        assert sorted(told) == sorted(sorted(beside, reverse=True)[: len(told)])
+        if len(whole.rows) <= top:
+            assert (cut.rows, cut.more) == (whole.rows, None)
+        else:
+            assert cut.more is not None
+            assert len(cut.rows) == top
+            assert top + cut.more.groups == len(whole.rows)
+            assert sum(told) + (cut.more.cost or 0) == (whole.overall.cost or 0)
+
+
+@examples(5)
 @given(fleet=fleets(), span=spans, seconds=st.integers(1, 5 * DAY))
 def test_a_job_elsewhere_changes_nobody_elses_cost(
     keeper: Bookkeeper, fleet: Fleet, span: tuple[int, int], seconds: int

@@ -17,6 +17,9 @@ from trainfare.report import cost, keys, render
 from trainfare.report.opened import Opened, open_books
 from trainfare.tables import BASES
 
+IN_A_TABLE = 1000
+"""Groups that a table tells one by one. Nobody reads more, and a million lines take minutes to lay out."""
+
 
 @click.command()
 @click.argument("bills", nargs=-1, metavar="[BILL]...")
@@ -57,6 +60,11 @@ from trainfare.tables import BASES
     help="infra leaves out licences and labour.",
 )
 @click.option("--currency", help="Which currency, where the bill has several.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    help=f"Tell this many groups, the dearest, and the others together.  [default: {IN_A_TABLE} in a table, else all]",
+)
 @options.format_option()
 def report(
     bills: tuple[str, ...],
@@ -73,6 +81,7 @@ def report(
     productive: str,
     scope: str,
     currency: str | None,
+    top: int | None,
     format_: str,
 ) -> None:
     """Cost per training hour, grouped as asked and tied to the bill.
@@ -98,7 +107,7 @@ def report(
             opened.currency(currency, config.currency, basis),
             productive=productive,
         )
-        show(cost.report(opened, question), format_)
+        show(cost.report(opened, question, top or (IN_A_TABLE if format_ == "table" else None)), format_)
 
 
 def show(answer: cost.Report, format_: str) -> None:

@@ -1,5 +1,6 @@
 """Cost per training hour, grouped as asked, tied to the bill."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -94,6 +95,15 @@ class Pseudo:
 
 
 @dataclass(frozen=True)
+class More:
+    """The groups that are not told one by one. Their hours do not add up: a job may have some in several."""
+
+    groups: int
+    cost: Decimal | None
+    estimated: Decimal
+
+
+@dataclass(frozen=True)
 class Report:
     """The answer. `total` and `bill` come from different tables; `difference` is what is between them. Both are of the whole
     books: a bill has no teams, so days and keys that were asked for do not narrow them.
@@ -116,14 +126,16 @@ class Report:
     accuracy: Accuracy | None = None
     conversions: list[Converted] = field(default_factory=list)
     """By which rates the books were converted from other currencies."""
+    more: More | None = None
+    """Beside the rows, if not all groups were asked for."""
 
     @property
     def difference(self) -> Decimal:
         return self.total - self.bill
 
 
-def report(opened: Opened, question: Question) -> Report:
-    """Answer the question from the opened books."""
+def report(opened: Opened, question: Question, top: int | None = None) -> Report:
+    """Answer the question from the opened books; of more groups than `top` the dearest are told, and the others together."""
     engine = opened.engine
     pseudo = reasons(opened, question)
     books = Slice(question.currency, question.scope)
@@ -132,6 +144,7 @@ def report(opened: Opened, question: Question) -> Report:
         for origin in (groups.paid(opened, books, []), f"bill_totals WHERE {books.money}")
     )
     (overall,) = rows(opened, question, [])
+    told, beside = _dearest(opened, question, top) if question.by and top else (rows(opened, question, question.by), 0)
     (expected,) = engine.row(
         f"SELECT coalesce(sum({question.basis}), 0) FROM bill_totals WHERE {books.money} AND origin = 'estimate'"
     )
@@ -140,7 +153,7 @@ def report(opened: Opened, question: Question) -> Report:
         opened.start,
         opened.end,
         opened.complete_through,
-        rows(opened, question, question.by) if question.by else [overall],
+        told,
         overall,
         pseudo["idle"],
         pseudo["unallocated"],
@@ -151,7 +164,14 @@ def report(opened: Opened, question: Question) -> Report:
         expected,
         estimated.accuracy(opened, question.currency),
         converted.conversions(opened, books.money, question.basis),
+        _more(beside, told, overall) if beside else None,
     )
+
+
+def _more(beside: int, told: list[Row], overall: Row) -> More:
+    """What so many groups beside those that are told come to: all jobs less these."""
+    cost = None if overall.cost is None else overall.cost - sum(one.cost or 0 for one in told)
+    return More(beside, cost, overall.estimated - sum(one.estimated for one in told))
 
 
 def reasons(opened: Opened, question: Question) -> dict[str, Pseudo]:
@@ -172,9 +192,23 @@ def _pseudo(found: list[list[Any]]) -> Pseudo:
 
 def rows(opened: Opened, question: Question, by: list[str]) -> list[Row]:
     """The cost of jobs, their hours and rates, per group of these keys; without keys one row for all."""
+    return _rows(opened, question, by, opened.engine.records(select(opened, question, by)))
+
+
+def _dearest(opened: Opened, question: Question, top: int) -> tuple[list[Row], int]:
+    """The rows of the dearest groups, and how many groups there are beside them."""
+    names = [f"k{index}" for index in range(len(question.by))]
+    is_dear = f"row_number() OVER (ORDER BY {', '.join(_order([], names))}) <= {top}"
+    found = opened.engine.records(
+        f"SELECT *, count(*) OVER () AS groups FROM ({select(opened, question, question.by)}) QUALIFY {is_dear} "
+        f"ORDER BY {', '.join(_order(question.by, names))}"
+    )
+    return _rows(opened, question, question.by, found), found[0]["groups"] - len(found) if found else 0
+
+
+def _rows(opened: Opened, question: Question, by: list[str], found: list[dict[str, Any]]) -> list[Row]:
     expected = estimated.by_group(opened, question.basis, question.slice, by)
-    found = (_row(record, by) for record in opened.engine.records(select(opened, question, by)))
-    return [replace(one, estimated=expected.get(tuple(one.group.values()), Decimal(0))) for one in found]
+    return [_row(record, by, expected) for record in found]
 
 
 def select(opened: Opened, question: Question, by: list[str]) -> str:
@@ -224,7 +258,7 @@ def _order(by: list[str], names: list[str]) -> list[str]:
     return in_order if by and by[0] in keys.OF_TIME else ["cost DESC NULLS LAST", *in_order]
 
 
-def _row(record: dict[str, Any], by: list[str]) -> Row:
+def _row(record: dict[str, Any], by: list[str], expected: Mapping[tuple[Any, ...], Decimal]) -> Row:
     group = {keys.shown(key): record[f"k{index}"] for index, key in enumerate(by)}
     gpu = None if record["gpu_unknown"] else Decimal(record["gpu"] or 0).scaleb(-6)
     unbilled = None if record["gpu_unknown"] else Decimal((record["gpu"] or 0) - (record["billed_gpu"] or 0)).scaleb(-6)
@@ -239,4 +273,5 @@ def _row(record: dict[str, Any], by: list[str]) -> Row:
         record["rate_median"],
         record["rate_p95"],
         int(record["jobs"] or 0),
+        expected.get(tuple(group.values()), Decimal(0)),
     )

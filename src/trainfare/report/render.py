@@ -12,7 +12,7 @@ from rich.text import Text
 
 from trainfare.report import converted
 from trainfare.report.converted import Converted
-from trainfare.report.cost import PRODUCTIVE, Pseudo, Report, Row
+from trainfare.report.cost import PRODUCTIVE, More, Pseudo, Report, Row
 
 SCHEMA_VERSION = 1
 HOUR = Decimal(3600)
@@ -61,6 +61,7 @@ def as_json(report: Report) -> str:
                 "complete_through": moment(report.complete_through),
             },
             "rows": [row(one) for one in report.rows],
+            **({"more": _more(report.more)} if report.more else {}),
             "overall": row(report.overall),
             "idle": _pseudo(report.idle),
             "unallocated": _pseudo(report.unallocated),
@@ -90,6 +91,10 @@ def row(told: Row) -> dict[str, Any]:
         "unbilled_gpu_hours": hours(told.unbilled_gpu_seconds),
         "estimated": exact(told.estimated),
     }
+
+
+def _more(more: More) -> dict[str, Any]:
+    return {"groups": more.groups, "cost": exact(more.cost), "estimated": exact(more.estimated)}
 
 
 def _plain(value: Any) -> Any:
@@ -135,17 +140,20 @@ def as_csv(report: Report) -> str:
         writer.writerow(
             ["jobs", *(told[name] for name in names), *(told[name] for name in figures), report.question.currency]
         )
-    for name, payer in (
-        ("__idle__", report.idle),
-        ("__unallocated__", report.unallocated),
-        ("__outside__", report.outside),
-    ):
+    together = [
+        *([("more", report.more.cost, report.more.estimated)] if report.more else []),
+        *((name, payer.cost, payer.estimated) for name, payer in _no_jobs(report)),
+        ("total", report.total, report.estimated),
+    ]
+    for name, cost, estimated in together:
         blank = ["" for _ in figures[2:]]
-        told_of = [exact(payer.cost), *blank, exact(payer.estimated), report.question.currency]
-        writer.writerow([name, *("" for _ in names), *told_of])
-    last = [exact(report.total), *("" for _ in figures[2:]), exact(report.estimated), report.question.currency]
-    writer.writerow(["total", *("" for _ in names), *last])
+        writer.writerow([name, *("" for _ in names), exact(cost), *blank, exact(estimated), report.question.currency])
     return out.getvalue()
+
+
+def _no_jobs(report: Report) -> tuple[tuple[str, Pseudo], ...]:
+    """The payers that are no job, by their names."""
+    return ("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)
 
 
 def money(value: Decimal | None, places: int = 2) -> str:
@@ -184,45 +192,20 @@ def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
         else []
     )
     blank = [""] * (len(names) - 1)
-    closing = []
-    if not names:
-        closing.append(["jobs", *_figures(report.overall, report.total)])
-    else:
-        closing.append(["all jobs", *blank, *_figures(report.overall, report.total)])
-    for name, payer in (
-        ("__idle__", report.idle),
-        ("__unallocated__", report.unallocated),
-        ("__outside__", report.outside),
-    ):
-        closing.append(
-            [
-                name,
-                *blank,
-                "",
-                "",
-                "",
-                _marked(payer.cost, payer.estimated),
-                _share(payer.cost, report.total),
-                "",
-                "",
-                "",
-            ]
-        )
-    closing.append(
-        [
-            "TOTAL",
-            *blank,
-            "",
-            "",
-            "",
-            _marked(report.total, report.estimated),
-            _share(report.total, report.total),
-            "",
-            "",
-            "",
-        ]
-    )
+    first = ["all jobs", *blank] if names else ["jobs"]
+    together = [(name, payer.cost, payer.estimated) for name, payer in _no_jobs(report)]
+    together.append(("TOTAL", report.total, report.estimated))
+    closing = [[*first, *_figures(report.overall, report.total)]]
+    closing += [_together(name, blank, cost, part, report.total) for name, cost, part in together]
+    if more := report.more:
+        closing.insert(0, _together(f"... {more.groups:,} more", blank, more.cost, more.estimated, report.total))
     return header if names else ["payer", *header], body, closing
+
+
+def _together(name: str, blank: list[str], cost: Decimal | None, estimated: Decimal, total: Decimal) -> list[str]:
+    """A line of money alone."""
+    share = NONE if cost is None else _share(cost, total)
+    return [name, *blank, "", "", "", _marked(cost, estimated), share, "", "", ""]
 
 
 def _cell(value: Any) -> str:
@@ -296,7 +279,7 @@ def as_table(report: Report, width: int) -> Table:
     for row in body:
         table.add_row(*(row[index] for index in kept))
     for number, row in enumerate(closing):
-        style = "bold" if row[0] == "TOTAL" else "dim" if row[0].startswith("__") else ""
+        style = "bold" if row[0] == "TOTAL" else "dim" if row[0].startswith(("__", "...")) else ""
         if number == 0 and body:
             table.add_section()
         table.add_row(*(Text(row[index], style=style) for index in kept))
@@ -327,11 +310,12 @@ def as_markdown(report: Report) -> str:
 def notes(report: Report) -> list[str]:
     """What a reader should know beside the figures: why money has no job, hours without a bill, what is wrong."""
     told = []
-    for name, payer in (
-        ("__idle__", report.idle),
-        ("__unallocated__", report.unallocated),
-        ("__outside__", report.outside),
-    ):
+    if report.more:
+        told.append(
+            f"  The {len(report.rows):,} dearest of {len(report.rows) + report.more.groups:,} groups are told one by one: "
+            "--top tells others, --format csv all."
+        )
+    for name, payer in _no_jobs(report):
         told += [f"  {name}: {money(cost)} {why}" for why, cost in payer.reasons[:4] if cost]
     if report.accuracy and report.accuracy.off is not None:
         told.append(

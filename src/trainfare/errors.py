@@ -32,6 +32,16 @@ class UnwritableError(TrainfareError):
         super().__init__(where, what, "Run the command as a user who may write there, or use a workspace of your own.")
 
 
+class DamagedError(TrainfareError):
+    """A file that cannot be read any more, by its name if the engine tells that."""
+
+    def __init__(self, where: str) -> None:
+        do = (
+            "Restore it from a backup; or remove it and run trainfare build, which makes it again if its month is open."
+        )
+        super().__init__(where, "the file is damaged" if where else "a file of the lake is damaged", do)
+
+
 class UnreachableError(TrainfareError):
     """A server that does not answer, or does not let us in."""
 

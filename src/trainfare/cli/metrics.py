@@ -60,7 +60,7 @@ def metrics(
     """
     with ExitStack() as stack:
         config = options.settings_of(workspace)
-        opened = published.open_book(stack, config, workspace, options.as_month(month))
+        opened = published.open_book(stack, config, workspace, options.as_month(month), by_digest=True)
         chosen = opened.currency(currency, config.currency, basis)
         question = Question(keys.parse(list(by) or ["team"], opened.engine), basis, "wall", scope, chosen)
         found = measuring.rows(opened, question, only)

@@ -47,16 +47,22 @@ def newest(store: Store, month: Month | None) -> Book:
     return book
 
 
-def open_book(stack: ExitStack, config: Config, workspace: Path, month: Month | None) -> Opened:
+def open_book(
+    stack: ExitStack, config: Config, workspace: Path, month: Month | None, by_digest: bool = False
+) -> Opened:
     """The newest version of a month, ready to be asked."""
-    _, opened = open_latest(stack, open_store(stack, config, workspace), month)
+    _, opened = open_latest(stack, open_store(stack, config, workspace), month, by_digest)
     return opened
 
 
-def open_latest(stack: ExitStack, store: Store, month: Month | None) -> tuple[Book, Opened]:
-    """The newest version of a month as the catalog has it, and ready to be asked."""
+def open_latest(stack: ExitStack, store: Store, month: Month | None, by_digest: bool = False) -> tuple[Book, Opened]:
+    """The newest version of a month as the catalog has it, and ready to be asked; `by_digest` if the service has made one of it, for who
+    wants the answer and not the proof.
+    """
     from trainfare.pipeline import fresh_engine
+    from trainfare.report import digest
 
     book = latest(store, month)
     engine = stack.enter_context(fresh_engine())
-    return book, open_books(engine, [store.files(book)])
+    opened = open_books(engine, [store.files(book)])
+    return book, digest.quickened(opened, digest.kept_in(store.workspace)) if by_digest else opened

@@ -98,7 +98,7 @@ def report(
             opened = _open_files(stack, config, wanted, only_cost=per != "productive")
         else:
             config = options.settings_of(workspace)
-            opened = published.open_book(stack, config, workspace, wanted)
+            opened = published.open_book(stack, config, workspace, wanted, by_digest=True)
         question = cost.Question(
             keys.parse(list(by) or ["team"], opened.engine),
             basis,

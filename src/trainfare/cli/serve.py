@@ -61,7 +61,9 @@ def _require_sign_in(config: Config, workspace: Path, host: str) -> None:
 
 def _require_cache(workspace: Path) -> None:
     """What is made of a version once is kept below `cache`, so somebody has to be able to write there."""
-    cache = workspace / "cache"
+    from trainfare.report import digest
+
+    cache = digest.kept_in(workspace)
     folder = cache if cache.is_dir() else workspace
     if not os.access(folder, os.W_OK):
         raise UnwritableError(str(folder.resolve()))

@@ -32,7 +32,7 @@ Every function whose spelling differs between engines is a macro here, named for
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ import duckdb
 
 from trainfare.engine import running
 from trainfare.engine.sql import parquet, quoted, step_text
-from trainfare.errors import TrainfareError
+from trainfare.errors import DamagedError, TrainfareError
 from trainfare.places import SCHEME, Place, fault, file_system, fsync
 
 __all__ = ("DuckDB", "parquet", "quoted", "step_text")
@@ -159,7 +159,17 @@ class DuckDB:
         try:
             yield
         except duckdb.Error as error:
-            raise _told(error, sql) from error
+            raise _told(error, sql, self._damaged) from error
+        except UnicodeDecodeError as error:  # the engine's own words, about a file whose names are spoilt
+            raise DamagedError(self._damaged(sql)) from error
+
+    def _damaged(self, sql: str) -> str:
+        """The first Parquet file here, in the statement or in a view, that cannot be read through: the engine does not always say whose
+        bytes it cannot make sense of.
+        """
+        views = self.connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
+        named = re.findall(r"'([^']+[.]parquet)'", " ".join([sql, *(view for (view,) in views)]))
+        return next((path for path in dict.fromkeys(named) if _cannot_be_read(path)), "")
 
     def _join_object_store(self) -> None:
         """A statement may also just speak of an address, in a rule for example: without the library that is fine."""
@@ -242,12 +252,27 @@ class DuckDB:
 _JOINING = threading.Lock()
 _FULL = ("No space left on device", "Disk quota exceeded")
 _UNUSABLE = ("Permission denied", "Read-only file system", "Not a directory", "Is a directory", "File too large")
-_DAMAGED = ("No magic bytes found", "too small to be a Parquet file")
+_DAMAGED = (
+    "No magic bytes found",
+    "too small to be a Parquet file",
+    "Footer length error",
+    "TProtocolException",
+    "don't know what type",
+    "invalid TType",
+    "decompression failure",
+    "Could not read enough bytes",
+    "metadata is corrupt",
+    "likely corrupted",
+    "requires length to be set",
+    "requires a length and scale",
+    "Invalid DECIMAL precision",
+)
+"""What the engine says of Parquet whose footer, pages or values are not what was written."""
 _MISSING = ("No files found that match", "No such file or directory")
 
 
-def _told(error: duckdb.Error, sql: str) -> Exception:
-    """Name the faults of the surroundings; anything else is ours, and stays as it is."""
+def _told(error: duckdb.Error, sql: str, damaged: Callable[[str], str]) -> Exception:
+    """Name the faults of the surroundings; anything else is ours, and stays as it is. `damaged` finds the file behind a statement."""
     text = str(error)
     if known := _of_object_store(text, sql):
         return known
@@ -266,14 +291,21 @@ def _told(error: duckdb.Error, sql: str) -> Exception:
         if reason in text:
             return TrainfareError(where, reason.lower(), "Use a folder and files that this user may read and write.")
     if any(sign in text for sign in _DAMAGED):
-        do = (
-            "Restore it from a backup; or remove it and run trainfare build, which makes it again if its month is open."
-        )
-        return TrainfareError(where, "the file is damaged", do)
+        return DamagedError(where or damaged(sql))
     if any(sign in text for sign in _MISSING):
         do = "Restore it from a backup; or run trainfare build, which makes it again if its month is open."
         return TrainfareError(where, "there is no such file", do)
     return error
+
+
+def _cannot_be_read(path: str) -> bool:
+    """Whether there is such a file here, and the engine cannot read all of it."""
+    try:
+        if Path(path).is_file():
+            duckdb.execute(f"SELECT last(COLUMNS(*)) FROM read_parquet({quoted(path)})")
+    except (duckdb.Error, UnicodeDecodeError):
+        return True
+    return False
 
 
 def _of_object_store(text: str, sql: str) -> TrainfareError | None:

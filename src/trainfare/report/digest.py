@@ -6,16 +6,20 @@ What a digest says is what the book says, digit for digit; it is only quicker to
 import secrets
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+import duckdb
+
 from trainfare import keyed
 from trainfare.engine.duckdb import DuckDB, quoted, step_text
+from trainfare.errors import TrainfareError
 from trainfare.report import sites
 from trainfare.report.keys import OF_SITE
-from trainfare.report.opened import QUEUED, kept_table, select_of, tables_of
+from trainfare.report.opened import QUEUED, Opened, kept_table, select_of, tables_of
 from trainfare.report.sight import of_attempt, of_label_payer
 from trainfare.report.slice import LOST
 from trainfare.store.records import BookFiles
@@ -72,6 +76,29 @@ def path_of(folder: Path, book: BookFiles) -> Path:
     made_from = [*sorted(path.name for path in book.files.values()), *_steps()]
     told = sha256("|".join(made_from).encode()).hexdigest()[:16]
     return folder / f"{book.month}-v{book.version}-{told}.duckdb"
+
+
+def kept_in(workspace: Path) -> Path:
+    """The folder of digests, and of what else is made once from a version. All of it can be deleted at any time."""
+    return workspace / "cache"
+
+
+def quickened(opened: Opened, folder: Path) -> Opened:
+    """One opened book with its digest, if somebody has made that before: the same answers, sooner. A digest that cannot be read is left
+    alone.
+    """
+    (book,) = opened.books
+    path = path_of(folder, book)
+    if not path.exists():
+        return opened
+    try:
+        opened.engine.run(f'ATTACH {quoted(path)} AS "{path.stem}" (READ_ONLY)')
+        if not is_uniform(opened.engine, path.stem):
+            return opened
+        attach(opened.engine, [path.stem], None)
+        return replace(opened, by_digest=True, by_machine=True, days=days(opened.engine, path.stem))
+    except (duckdb.Error, TrainfareError):
+        return opened
 
 
 def write(book: BookFiles, path: Path, memory_limit: str | None = None) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.errors import Faults, TrainfareError, UnreachableError
+from trainfare.errors import DamagedError, Faults, TrainfareError, UnreachableError
 from trainfare.places import Place
 from trainfare.sources import rows
 from trainfare.sources.head import Head, require_whole
@@ -288,7 +288,8 @@ def told(head: Head, faults: Faults) -> Iterator[None]:
     except UnreachableError:
         raise
     except (TrainfareError, duckdb.Error) as error:
-        if isinstance(error, TrainfareError) and error.where != str(head.path):
+        is_nameless = isinstance(error, DamagedError) and not error.where
+        if isinstance(error, TrainfareError) and error.where != str(head.path) and not is_nameless:
             raise
         what = " ".join(str(error).split("\n")[0].split(": ", 1)[-1].split())
         if head.is_parquet:

@@ -29,7 +29,7 @@ class Kept:
     def __init__(self, store: Store, database: DuckDB) -> None:
         self._store = store
         self._database = database
-        self.folder = store.workspace / "cache"
+        self.folder = digest.kept_in(store.workspace)
         self._locks = {"digest": threading.Lock(), "account": threading.Lock()}
         self._digests: dict[str, Digest] = {}
         self._accounts: dict[str, Account] = {}

@@ -1,0 +1,60 @@
+"""A digest that the service made of a book: the command line answers from it, sooner, and says the same."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from trainfare.engine.duckdb import DuckDB, parquet
+from trainfare.report import digest
+
+from .company import OCTOBER
+from .folder import Workspace
+
+QUESTIONS: list[list[Any]] = [
+    *(
+        ["report", "--by", key]
+        for key in ("team", "job", "attempt", "owner", "machine", "pool", "day", "category", "rule")
+    ),
+    ["report", "--by", "day", "--by", "team", "--by", "job"],
+    ["report", "--by", "job", "--top", "3", "--per", "gpu", "--basis", "list", "--scope", "infra"],
+    ["report", "--by", "team", "--per", "productive"],
+    ["metrics"],
+    ["metrics", "--by", "project"],
+]
+
+
+def digested(workspace: Workspace) -> Path:
+    """Make the digest of October's newest version, as the service does."""
+    with workspace.open() as store:
+        files = store.files(workspace.book(OCTOBER))
+    path = digest.path_of(digest.kept_in(workspace.folder), files)
+    digest.write(files, path)
+    return path
+
+
+def answers(workspace: Workspace) -> list[str]:
+    ran = [workspace.run(*asked, "--month", OCTOBER, "--format", "json") for asked in QUESTIONS]
+    assert [one.code for one in ran] == [0] * len(QUESTIONS), [one.err for one in ran]
+    return [one.out for one in ran]
+
+
+def test_what_is_answered_from_a_digest_is_what_the_book_says(built: Workspace) -> None:
+    from_the_book = answers(built)
+    path = digested(built)
+    assert answers(built) == from_the_book
+    path.write_bytes(b"not a database")
+    assert answers(built) == from_the_book, "one that cannot be read is left alone"
+
+
+def test_who_asks_for_proof_reads_the_book(built: Workspace) -> None:
+    """Somebody changes an amount by hand. A report still says what was published; reconciling reads what is there."""
+    before = built.run("report", "--month", OCTOBER, "--format", "json")
+    digested(built)
+    with built.open() as store:
+        shares = store.files(built.book(OCTOBER)).files["shares"]
+    with closing(DuckDB()) as engine:
+        engine.table("changed", f"SELECT * REPLACE (effective + 1 AS effective) FROM {parquet(shares)}")
+        engine.write_parquet("SELECT * FROM changed", shares)
+    assert built.run("report", "--month", OCTOBER, "--format", "json") == before
+    ran = built.run("reconcile", "--month", OCTOBER)
+    assert ran.code == 1, ran.err

@@ -300,9 +300,11 @@ def _told(error: duckdb.Error, sql: str, damaged: Callable[[str], str]) -> Excep
 
 def _cannot_be_read(path: str) -> bool:
     """Whether there is such a file here, and the engine cannot read all of it."""
+    if not Path(path).is_file():
+        return False
     try:
-        if Path(path).is_file():
-            duckdb.execute(f"SELECT last(COLUMNS(*)) FROM read_parquet({quoted(path)})")
+        with duckdb.connect() as connection:
+            connection.execute(f"SELECT last(COLUMNS(*)) FROM read_parquet({quoted(path)})")
     except (duckdb.Error, UnicodeDecodeError):
         return True
     return False

@@ -2,19 +2,34 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
-PAGES := src/trainfare/web
+WORKERS ?= 3
+PAGES := src/trainfare/serve
 ASSETS := $(PAGES)/static/version.txt
+
+# Only files whose hashes are listed are installed, and nothing that is not listed.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps
+PINNED := $(PIP) --require-hashes -r
 
 SEEDS ?= 30
 
-.PHONY: demo test lint bench engines plans reference scorecard setup assets services clean
+.PHONY: demo test test-services soak lint bench engines plans reference scorecard screenshots setup assets services pins sbom clean
 
 demo: $(VENV)/.ready assets
 	$(BIN)/trainfare demo --folder demo --months 3 --serve
 
+# Everything a change can break in the embedded product.
 test: $(VENV)/.ready-dev assets services
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not services and not soak"
+
+# What needs other systems or time: clusters, object stores, a real scheduler, sampled kills, screenshots of every page.
+test-services: $(VENV)/.ready-dev assets services
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m services
+
+# Long campaigns; they print their seeds. SOAK multiplies how long they run.
+SOAK ?= 10
+soak: $(VENV)/.ready-dev assets services
+	TRAINFARE_SOAK=$(SOAK) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m soak -s
+	$(MAKE) scorecard
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
@@ -42,6 +57,10 @@ scorecard: $(VENV)/.ready
 	$(BIN)/trainfare gameday --seeds $(SEEDS) --format md > docs/scorecard.new.md
 	mv docs/scorecard.new.md docs/scorecard.md
 
+# Pictures of the real pages, for the README.
+screenshots: $(VENV)/.ready-dev assets services
+	$(BIN)/python docs/take_screenshots.py
+
 setup: $(VENV)/.ready-dev assets
 
 # Scripts and styles of the pages, from npm packages.
@@ -57,17 +76,37 @@ services:
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: pyproject.toml requirements.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.txt -e .
+$(VENV)/.ready: pyproject.toml requirements.txt requirements-build.txt | $(VENV)/bin/python
+	$(PINNED) requirements-build.txt
+	$(PINNED) requirements.txt
+	$(PIP) -e .
 	@touch $@
 
-$(VENV)/.ready-dev: pyproject.toml requirements.txt requirements-dev.txt $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c requirements.txt
+$(VENV)/.ready-dev: requirements-dev.txt $(VENV)/.ready
+	$(PINNED) requirements-dev.txt
 	@touch $@
 
 $(VENV)/.ready-bench: requirements-bench.txt $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt -c requirements.txt
+	$(PINNED) requirements-bench.txt
 	@touch $@
+
+# Write the version and the hashes of everything that is installed. Newer versions: make pins UPGRADE=--upgrade
+UPGRADE ?=
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate \
+	--python-version $(1) --custom-compile-command "make pins" $(UPGRADE) --output-file $(2)
+pins: $(VENV)/bin/python
+	$(PINNED) requirements-pins.txt
+	$(call COMPILE,3.11,requirements-dev.txt) pyproject.toml --all-extras --group dev
+	$(call COMPILE,3.11,requirements.txt) pyproject.toml --constraints requirements-dev.txt
+	$(call COMPILE,3.11,requirements-bench.txt) --group bench --constraints requirements-dev.txt
+	$(call COMPILE,3.11,requirements-build.txt) --group build --constraints requirements-dev.txt
+	$(call COMPILE,3.11,requirements-assets.txt) --group assets
+	$(call COMPILE,3.11,requirements-pins.txt) --group pins
+	$(call COMPILE,3.12,requirements-focus.txt) --group focus
+
+# Everything that is installed, with licenses. For programs: trainfare sbom --format cyclonedx
+sbom: $(VENV)/.ready
+	$(BIN)/trainfare sbom
 
 clean:
 	rm -rf $(VENV) .venv-focus demo build $(PAGES)/static

@@ -1,16 +1,16 @@
-"""How fast is the account? One run, side by side, on the same files.
+"""Measure how fast a month is built, side by side with other methods, on the same files.
 
     python bench/attribution.py [--machines 5000] [--skip-pandas]
 
-Invents a month (5,000 machines x 720 h x 3 lines = 10.8 million charges, 1.1 million placements) and prints for each way: wall
-seconds, processor seconds, peak memory, and both times over those of the bare scan. The ways:
+Generates a month (5,000 machines x 720 h x 3 lines = 10.8 million charges, 1.1 million placements) and prints for each
+method: wall seconds, processor seconds, peak memory, and both times relative to the bare scan. The methods:
 
-    bare scan    DuckDB: sum(EffectiveCost) group by machine, hour of the same Parquet
-    bare scan 4  DuckDB: all four costs, group by machine, hour, category: what every account on all bases has to add up at least
+    bare         DuckDB: sum(EffectiveCost) group by machine, hour of the same Parquet
+    bare4        DuckDB: all four costs, group by machine, hour, category: the minimum for an account on all bases
     build        `trainfare build`: all four costs, all rules, exact, with findings, published
     measured     the same with measurements of every placement: use by day, lost work, egress by pair of regions
-    polars       the same question by hand in Polars: floats, one hard-wired rule, no checks, no lineage, nothing written
-    polars-mem   the same with Polars' other engine, which works in memory instead of streaming
+    polars       the same result by hand in Polars: floats, one hard-coded rule, no checks, no lineage, nothing written
+    polars-mem   the same with Polars' in-memory engine instead of the streaming one
     pandas       the same in pandas
     growth       `trainfare build` of a tenth of the machines, for the time per line
 """
@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from invented import Invented, invent, invent_measurements
+from generated import GeneratedMonth, generate_measurements, generate_month
 
 HOUR = 3600
 
@@ -43,7 +43,7 @@ COSTS = ("EffectiveCost", "BilledCost", "ListCost", "ContractedCost")
 
 
 def polars_by_hand(bill: Path, jobs: Path, engine: Literal["streaming", "in-memory"]) -> float:
-    """All four costs per job, machine, day and category: each machine hour split by GPU seconds held, the rest to idle."""
+    """Return all four costs per job, machine, day and category: hours split by GPU seconds held, the rest idle."""
     import polars as pl
 
     pots = (
@@ -89,7 +89,7 @@ def polars_by_hand(bill: Path, jobs: Path, engine: Literal["streaming", "in-memo
 
 
 def pandas_by_hand(bill: Path, jobs: Path) -> float:
-    """The same in pandas."""
+    """Return the same, computed in pandas."""
     import numpy as np
     import pandas as pd
 
@@ -129,10 +129,10 @@ def pandas_by_hand(bill: Path, jobs: Path) -> float:
     return float(shares["EffectiveCost"].sum())
 
 
-def build(made: Invented, workspace: Path, *others: Path) -> None:
-    """The whole of `trainfare build`, in this process."""
-    from trainfare import pipeline
-    from trainfare.config import load
+def build(made: GeneratedMonth, workspace: Path, *others: Path) -> None:
+    """Run `trainfare build` in this process."""
+    from trainfare.books.build import build_books
+    from trainfare.settings.config import load
     from trainfare.store import Store
 
     sources = "".join(
@@ -142,39 +142,39 @@ def build(made: Invented, workspace: Path, *others: Path) -> None:
     (workspace / "trainfare.toml").write_text(sources, encoding="utf-8")
     config = load(workspace / "trainfare.toml")
     with Store.open(workspace, config.catalog) as store:
-        pipeline.build(config, store)
+        build_books(config, store)
 
 
-def measured(way: str, folder: Path) -> tuple[float, float, float]:
-    """Run one way in a process of its own: wall seconds, processor seconds, peak memory in GB, without starting Python."""
-    command = [sys.executable, __file__, "--way", way, "--folder", str(folder)]
+def measured(method: str, folder: Path) -> tuple[float, float, float]:
+    """Run one method in its own process; return wall seconds, processor seconds and peak GB, without startup."""
+    command = [sys.executable, __file__, "--method", method, "--folder", str(folder)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     wall, processor, peak = (float(number) for number in done.stdout.split()[-3:])
     return wall, processor, peak
 
 
-def run_way(way: str, folder: Path) -> None:
-    """What the process of one way does: work, then print its three figures."""
-    made = Invented(folder / "bill.parquet", folder / "jobs.parquet", folder / "machines.parquet", 0, 0)
-    used = {"bare": "duckdb", "bare4": "duckdb", "polars": "polars", "polars-mem": "polars", "pandas": "pandas"}
-    importlib.import_module(used.get(way, "trainfare.pipeline"))
-    if way in ("build", "measured"):
+def run_method(method: str, folder: Path) -> None:
+    """Run one method and print its three figures."""
+    made = GeneratedMonth(folder / "bill.parquet", folder / "jobs.parquet", folder / "machines.parquet", 0, 0)
+    modules = {"bare": "duckdb", "bare4": "duckdb", "polars": "polars", "polars-mem": "polars", "pandas": "pandas"}
+    importlib.import_module(modules.get(method, "trainfare.books.build"))
+    if method in ("build", "measured"):
         importlib.import_module("trainfare.store.catalog")
     started, before = time.monotonic(), os.times()
-    if way == "bare":
+    if method == "bare":
         bare(made.bill, "sum(EffectiveCost) AS cost", "ResourceId, ChargePeriodStart")
-    elif way == "bare4":
+    elif method == "bare4":
         costs = "sum(EffectiveCost) AS cost, sum(BilledCost) AS b, sum(ListCost) AS l, sum(ContractedCost) AS c"
         bare(made.bill, costs, "ResourceId, ChargePeriodStart, ServiceCategory")
-    elif way == "polars":
+    elif method == "polars":
         polars_by_hand(made.bill, made.jobs, "streaming")
-    elif way == "polars-mem":
+    elif method == "polars-mem":
         polars_by_hand(made.bill, made.jobs, "in-memory")
-    elif way == "pandas":
+    elif method == "pandas":
         pandas_by_hand(made.bill, made.jobs)
     else:
         with tempfile.TemporaryDirectory(dir=folder) as workspace:
-            build(made, Path(workspace), *([folder / "measurements.parquet"] if way == "measured" else []))
+            build(made, Path(workspace), *([folder / "measurements.parquet"] if method == "measured" else []))
     after = os.times()
     processor = after.user + after.system - before.user - before.system
     print(time.monotonic() - started, processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
@@ -185,33 +185,34 @@ def main() -> None:
     parser.add_argument("--machines", type=int, default=5000)
     parser.add_argument("--skip-pandas", action="store_true")
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--way")
-    asked = parser.parse_args()
-    if asked.way:
-        run_way(asked.way, asked.folder)
+    parser.add_argument("--method", help="run only this one, on the files in --folder")
+    options = parser.parse_args()
+    if options.method:
+        run_method(options.method, options.folder)
         return
     with tempfile.TemporaryDirectory() as scratch:
-        folder = asked.folder or Path(scratch)
+        folder = options.folder or Path(scratch)
         large, small = folder / "large", folder / "small"
-        made = invent(large, asked.machines)
-        tenth = invent(small, asked.machines // 10)
-        invent_measurements(made.jobs, large / "measurements.parquet")
+        made = generate_month(large, options.machines)
+        tenth = generate_month(small, options.machines // 10)
+        generate_measurements(made.jobs, large / "measurements.parquet")
         print(f"{made.lines:,} charges, {made.placements:,} placements, {os.cpu_count()} cores", flush=True)
         measured("bare", large)
         base = measured("bare", large)
-        ways = ["bare4", "build", "measured", "polars", "polars-mem", *([] if asked.skip_pandas else ["pandas"])]
+        methods = ["bare4", "build", "measured", "polars", "polars-mem", *([] if options.skip_pandas else ["pandas"])]
         print(f"{'':14}{'wall s':>8}{'cpu s':>8}{'peak GB':>9}{'wall / bare':>13}{'cpu / bare':>12}")
-        for name in ["bare", *ways]:
+        for name in ["bare", *methods]:
             wall, processor, peak = base if name == "bare" else measured(name, large)
             print(
                 f"{name:14}{wall:8.1f}{processor:8.1f}{peak:9.2f}{wall / base[0]:13.1f}{processor / base[1]:12.1f}",
                 flush=True,
             )
             if name == "build":
-                whole = wall
+                full = wall
         part, _, _ = measured("build", small)
         print(
-            f"growth: {made.lines / tenth.lines:.1f} times the lines in {whole / part:.1f} times the time ({part:.1f} s -> {whole:.1f} s)"
+            f"growth: {made.lines / tenth.lines:.1f} times the lines in {full / part:.1f} times the time "
+            f"({part:.1f} s -> {full:.1f} s)"
         )
 
 

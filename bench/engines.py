@@ -1,21 +1,22 @@
-"""DuckDB and Spark side by side: the same months, the same digits, what each of them takes.
+"""Compare DuckDB and Spark: the same months, the same digits, and what each engine needs.
 
     python bench/engines.py [--millions 1 10 100] [--engines duckdb spark] [--duckdb-memory 6GB] [--worker-memory 4g]
                             [--minutes 120] [--folder FOLDER]
 
-Invents a month for each size and builds it with each engine, one after the other, as `trainfare build` does. Spark runs on a standalone
-cluster on this machine: a master and two workers with one core each, all processes of their own, on loopback. Prints for each build:
+Generates a month for each size and builds it with each engine, one after the other, as `trainfare build` does. Spark
+runs on a standalone cluster on this machine: a master and two workers with one core each, in separate processes on
+loopback. Prints for each build:
 
-    wall s       from the first file that is opened to the published book; the session is started before
-    cpu s        processor seconds of all processes together: what wall time cannot say of a machine that others use too
-    driver GB    the most memory that the process of the build, and what it started, had at any time
-    worker GB    the same of the largest worker
-    s / million  wall seconds for a million charges
-    growth       that, over the one of the size before: 1.0 is straight
-    reading      part of the wall time until the kinds of all charges are known; the rest is sharing and writing
+    wall s       from the first opened file to the published book; the session is started before
+    cpu s        processor seconds of all processes together, which do not depend on other work of the machine
+    driver GB    peak memory of the build process and its children
+    worker GB    the same for the largest worker
+    s / million  wall seconds per million charges
+    growth       that, relative to the previous size: 1.0 is linear
+    reading      part of the wall time until the kinds of all charges are known; the rest is allocation and writing
 
-Then every table of the books is compared, whichever order its rows have; if a digit differs it says where and ends with 1. A build
-that takes longer than `--minutes` is stopped and said to be so. Everything that was made is removed at the end.
+Then every table of the books is compared, regardless of the order of its rows; a difference is named and ends the run
+with exit code 1. A build that takes longer than `--minutes` is stopped and reported. All files are removed at the end.
 """
 
 import argparse
@@ -33,19 +34,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from invented import HOURS, Invented, invent
+from generated import HOURS, GeneratedMonth, generate_month
 
 LINES_PER_MACHINE = HOURS * 3
 SAMPLED_SECONDS = 0.5
 DRIVER_MEMORY = "3g"
 READER_MEMORY = "1GB"
-"""For the embedded reader beside Spark's driver."""
+"""For the embedded reader next to Spark's driver."""
 COMPARING_MEMORY = "4GB"
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What one build took."""
+class Measured:
+    """The resources of one build."""
 
     wall: float
     cpu: float
@@ -53,12 +54,12 @@ class Taken:
     worker_gb: float
     reading: float
     book: Mapping[str, str]
-    """By table, a fingerprint of all its rows."""
+    """A fingerprint of all rows, by table."""
 
 
 @dataclass(frozen=True)
-class Running:
-    """How an engine is asked for: the settings of a workspace, what its process may hold, and processes that work for it."""
+class EngineSetup:
+    """How to run an engine: the settings of the workspace, the memory of its process, and its worker processes."""
 
     name: str
     settings: str
@@ -67,7 +68,7 @@ class Running:
 
 
 class Watch:
-    """Follows a process and all it starts: their most memory, and the processor seconds they used in all."""
+    """Samples a process and its children: their peak memory, and their processor seconds in total."""
 
     def __init__(self, pid: int) -> None:
         import psutil
@@ -82,7 +83,7 @@ class Watch:
         self._thread.start()
 
     def stop(self) -> float:
-        """Processor seconds since it began to look."""
+        """Stop sampling; return the processor seconds since the start."""
         self._stopped.set()
         self._thread.join()
         return sum(seconds - self._before.get(pid, 0.0) for pid, seconds in self._cpu.items())
@@ -105,19 +106,19 @@ class Watch:
 
 
 def build(workspace: Path) -> None:
-    """What the process of one build does; prints how long it took, and where the tables of the book are."""
-    from trainfare import pipeline
-    from trainfare.config import load
+    """Build in this process; print how long it took, and where the tables of the book are."""
+    from trainfare.books.build import build_books
+    from trainfare.settings.config import load
     from trainfare.store import Store
 
     config = load(workspace / "trainfare.toml")
     moments: dict[str, float] = {}
 
-    def told(stage: str) -> None:
+    def record(stage: str) -> None:
         moments.setdefault(stage, time.monotonic())
 
     with Store.open(workspace, config.catalog) as store:
-        (built,) = pipeline.build(config, store, progress=told)
+        (built,) = build_books(config, store, progress=record)
         ended, started = time.monotonic(), min(moments.values())
         took = {"wall": ended - started, "reading": (moments["reading job logs"] - started) / (ended - started)}
         files = {name: str(path) for name, path in store.files(built.book).files.items()}
@@ -125,7 +126,7 @@ def build(workspace: Path) -> None:
 
 
 def fingerprints(files: Mapping[str, str]) -> dict[str, str]:
-    """What each table says, whichever order its rows have."""
+    """Return a fingerprint of each table, regardless of the order of its rows."""
     from trainfare.engine.duckdb import DuckDB
     from trainfare.engine.sql import parquet
 
@@ -136,20 +137,20 @@ def fingerprints(files: Mapping[str, str]) -> dict[str, str]:
         }
 
 
-def measured(made: Invented, asked: Running, seconds: float) -> Taken | None:
-    """Build the month with one engine, in a process of its own; None if it took too long."""
+def measured(made: GeneratedMonth, setup: EngineSetup, seconds: float) -> Measured | None:
+    """Build the month with one engine in its own process; return None if it took too long."""
     with tempfile.TemporaryDirectory(dir=made.bill.parent) as workspace:
         sources = "".join(f'[[source]]\npath = "{path.resolve()}"\n' for path in (made.bill, made.jobs, made.machines))
-        settings = f"{sources}\n[engine]\nname = '{asked.name}'\n{asked.settings}"
+        settings = f"{sources}\n[engine]\nname = '{setup.name}'\n{setup.settings}"
         Path(workspace, "trainfare.toml").write_text(settings, encoding="utf-8")
         running = subprocess.Popen(
             [sys.executable, __file__, "--build", workspace],
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TRAINFARE_MEMORY_LIMIT": asked.memory, "TMPDIR": workspace},
+            env={**os.environ, "TRAINFARE_MEMORY_LIMIT": setup.memory, "TMPDIR": workspace},
             start_new_session=True,
         )
-        watches = [Watch(pid) for pid in (running.pid, *asked.workers)]
+        watches = [Watch(pid) for pid in (running.pid, *setup.workers)]
         try:
             out, _ = running.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -161,15 +162,15 @@ def measured(made: Invented, asked: Running, seconds: float) -> Taken | None:
         cpu = sum(watch.stop() for watch in watches)
         if running.returncode or not out:
             return None
-        told = json.loads(out.splitlines()[-1])
-        book = fingerprints(told["files"])
+        result = json.loads(out.splitlines()[-1])
+        book = fingerprints(result["files"])
     worker_gb = max((watch.peak_gb for watch in watches[1:]), default=0.0)
-    return Taken(told["wall"], cpu, watches[0].peak_gb, worker_gb, told["reading"], book)
+    return Measured(result["wall"], cpu, watches[0].peak_gb, worker_gb, result["reading"], book)
 
 
 @contextlib.contextmanager
-def on_a_cluster(folder: Path, memory: str) -> Iterator[Running]:
-    """Spark on a master and two workers of one core each."""
+def on_a_cluster(folder: Path, memory: str) -> Iterator[EngineSetup]:
+    """Run Spark on a master and two workers of one core each."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from services import spark_cluster  # type: ignore[import-not-found]
 
@@ -182,11 +183,11 @@ def on_a_cluster(folder: Path, memory: str) -> Iterator[Running]:
         }
         listed = "".join(f'"{name}" = "{value}"\n' for name, value in passed.items())
         settings = f"master = '{started.url}'\n[engine.settings]\n{listed}"
-        yield Running("spark", settings, READER_MEMORY, [worker.pid for worker in started.workers])
+        yield EngineSetup("spark", settings, READER_MEMORY, [worker.pid for worker in started.workers])
 
 
 def differing(books: list[Mapping[str, str]]) -> list[str]:
-    """The tables that are not the same in all of these books."""
+    """Return the tables that differ between these books."""
     return sorted(name for name in books[0] if any(book[name] != books[0][name] for book in books)) if books else []
 
 
@@ -196,48 +197,48 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", choices=["duckdb", "spark"], default=["duckdb", "spark"])
     parser.add_argument("--duckdb-memory", default="6GB", help="for its tables; the process needs some more")
     parser.add_argument("--worker-memory", default="4g")
-    parser.add_argument("--minutes", type=float, default=120, help="longest that one build may take")
-    parser.add_argument("--folder", type=Path, help="where to work; the system's folder for such things if left out")
+    parser.add_argument("--minutes", type=float, default=120, help="time limit of one build")
+    parser.add_argument("--folder", type=Path, help="working folder; default: the system's temporary folder")
     parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.build:
-        build(asked.build)
+    options = parser.parse_args()
+    if options.build:
+        build(options.build)
         return
     heads = ("charges", "engine", "wall s", "cpu s", "driver GB", "worker GB", "s / million", "growth", "reading")
     print("".join(f"{head:>13}" for head in heads), flush=True)
-    if asked.folder:
-        asked.folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=asked.folder) as scratch, contextlib.ExitStack() as stack:
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=options.folder) as scratch, contextlib.ExitStack() as stack:
         folder = Path(scratch)
-        ways = {"duckdb": Running("duckdb", "", asked.duckdb_memory)}
-        if "spark" in asked.engines:
-            ways["spark"] = stack.enter_context(on_a_cluster(folder, asked.worker_memory))
+        setups = {"duckdb": EngineSetup("duckdb", "", options.duckdb_memory)}
+        if "spark" in options.engines:
+            setups["spark"] = stack.enter_context(on_a_cluster(folder, options.worker_memory))
         per_million: dict[str, float] = {}
-        for millions in asked.millions:
-            made = invent(folder / f"{millions:g}", round(millions * 1e6 / LINES_PER_MACHINE))
+        for millions in options.millions:
+            made = generate_month(folder / f"{millions:g}", round(millions * 1e6 / LINES_PER_MACHINE))
             books = []
-            for engine in asked.engines:
-                taken = measured(made, ways[engine], asked.minutes * 60)
-                print(_row(made.lines, engine, taken, per_million), flush=True)
-                books += [taken.book] if taken else []
+            for engine in options.engines:
+                found = measured(made, setups[engine], options.minutes * 60)
+                print(_row(made.lines, engine, found, per_million), flush=True)
+                books += [found.book] if found else []
             shutil.rmtree(made.bill.parent)
-            if found := differing(books):
-                raise SystemExit(f"the engines do not agree on {', '.join(found)}")
+            if different := differing(books):
+                raise SystemExit(f"the engines differ in {', '.join(different)}")
             if len(books) > 1:
                 print(f"{'':13}{len(books[0])} tables, the same on both, digit for digit", flush=True)
 
 
-def _row(lines: int, engine: str, taken: Taken | None, per_million: dict[str, float]) -> str:
-    """A line of what is printed; keeps the time per million for the next size."""
-    if not taken:
-        return f"{lines:>13,}{engine:>13}   did not end, or not in time"
-    each = taken.wall / lines * 1e6
+def _row(lines: int, engine: str, found: Measured | None, per_million: dict[str, float]) -> str:
+    """Return a line of the output; remember the time per million for the next size."""
+    if not found:
+        return f"{lines:>13,}{engine:>13}   failed, or exceeded the time limit"
+    each = found.wall / lines * 1e6
     growth = f"{each / per_million[engine]:.2f}" if engine in per_million else "-"
     per_million[engine] = each
-    worker = f"{taken.worker_gb:.2f}" if taken.worker_gb else "-"
+    worker = f"{found.worker_gb:.2f}" if found.worker_gb else "-"
     return (
-        f"{lines:>13,}{engine:>13}{taken.wall:>13.1f}{taken.cpu:>13.1f}{taken.driver_gb:>13.2f}"
-        f"{worker:>13}{each:>13.2f}{growth:>13}{taken.reading:>13.0%}"
+        f"{lines:>13,}{engine:>13}{found.wall:>13.1f}{found.cpu:>13.1f}{found.driver_gb:>13.2f}"
+        f"{worker:>13}{each:>13.2f}{growth:>13}{found.reading:>13.0%}"
     )
 
 

@@ -1,10 +1,10 @@
-"""How quickly the service answers: a month of millions of charges, and clients that ask without a pause.
+"""Measure response times of the service: a month of millions of charges, and clients without pauses.
 
     python bench/serve.py [--machines 6400] [--clients 16] [--seconds 30] [--folder FOLDER]
 
-Prints, for each kind of address, the median and the 95th percentile of the time to the last byte, first with questions asked for
-the first time by one client, then by all clients while questions are still new, then as they go on, and both of these together; the
-processor time that the service took for an answer, which does not depend on what else the machine does; and the most memory it took.
+Prints the median and the 95th percentile of the time to the last byte for each kind of address: first requests from one
+client, then all clients while the caches are cold, then with warm caches, and the last two together. Also prints the
+processor time of the service per response, which does not depend on other work of the machine, and its peak memory.
 """
 
 import argparse
@@ -22,9 +22,10 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-import invented
+import generated
 
-from trainfare import config, pipeline
+from trainfare.books.build import build_books
+from trainfare.settings import config
 from trainfare.store import Store
 
 SETTINGS = """
@@ -40,14 +41,14 @@ Times = dict[str, list[float]]
 
 
 def build(folder: Path, machines: int) -> None:
-    """A workspace with one large month, unless it is there already."""
+    """Build a workspace with one large month, unless it exists."""
     if (folder / "catalog.sqlite").exists():
         return
-    made = invented.invent(folder, machines)
+    made = generated.generate_month(folder, machines)
     (folder / config.FILE_NAME).write_text(SETTINGS, encoding="utf-8")
     started = time.monotonic()
     with Store.open(folder) as store:
-        (built,) = pipeline.build(config.load(folder / config.FILE_NAME), store)
+        (built,) = build_books(config.load(folder / config.FILE_NAME), store)
         print(
             f"built {made.lines:,} charges, {built.book.rows['book_attempts']:,} jobs, {built.book.rows['shares']:,} shares "
             f"in {time.monotonic() - started:.0f} s"
@@ -55,19 +56,19 @@ def build(folder: Path, machines: int) -> None:
 
 
 def questions(jobs: list[str], lines: list[str]) -> dict[str, list[str]]:
-    """Addresses by what they are, each in the forms that are asked in turn."""
+    """Return the addresses of each kind, in the variants that are requested in turn."""
     teams = [f"team-{number}" for number in range(12)]
     owners = [f"owner-{number}" for number in range(200)]
     days = [f"2026-10-{day:02d},2026-10-{day + 7:02d}" for day in range(1, 24, 3)]
     return {
-        "page executive": ["/"],
+        "page overview": ["/"],
         "page jobs": ["/jobs", *(f"/jobs?team={team}" for team in teams)],
         "page jobs, a week": [f"/jobs?from=2026-10-{day:02d}&to=2026-10-{day + 6:02d}" for day in range(1, 24, 3)],
         "page job": [f"/jobs/{job}" for job in jobs],
-        "page debug": ["/debug"],
-        "page where from": ["/dollar", *(f"/dollar?team={team}" for team in teams)],
-        "page job's lines": [f"/dollar/job?job={job}" for job in jobs],
-        "page books": ["/books"],
+        "page efficiency": ["/efficiency"],
+        "page cost trace": ["/cost-trace", *(f"/cost-trace?team={team}" for team in teams)],
+        "page job cost trace": [f"/cost-trace/job?job={job}" for job in jobs],
+        "page monthly close": ["/monthly-close"],
         "page findings": ["/findings"],
         "page rules": ["/rules"],
         "api report": ["/api/v1/report", *(f"/api/v1/report?aggregate=owner&filter=team:{team}" for team in teams)],
@@ -88,7 +89,9 @@ def questions(jobs: list[str], lines: list[str]) -> dict[str, list[str]]:
     }
 
 
-def ask(port: int, mix: "itertools.cycle[tuple[str, str]]", lock: threading.Lock, until: float, times: Times) -> None:
+def send_requests(
+    port: int, mix: "itertools.cycle[tuple[str, str]]", lock: threading.Lock, until: float, times: Times
+) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     while time.monotonic() < until:
         with lock:
@@ -97,15 +100,15 @@ def ask(port: int, mix: "itertools.cycle[tuple[str, str]]", lock: threading.Lock
         connection.request("GET", path)
         answer = connection.getresponse()
         answer.read()
-        taken = time.monotonic() - started
+        seconds = time.monotonic() - started
         if answer.status != 200:
             raise SystemExit(f"{path} answered {answer.status}")
         with lock:
-            times[name].append(taken)
+            times[name].append(seconds)
 
 
 def load(port: int, asked: dict[str, list[str]], clients: int, seconds: int) -> Times:
-    """All clients ask at once, each as soon as it has its answer."""
+    """Run all clients at once; each sends its next request as soon as it has a response."""
     weighted = [
         one for name, paths in asked.items() for one in random.Random(1).choices([(name, p) for p in paths], k=40)
     ]
@@ -113,7 +116,7 @@ def load(port: int, asked: dict[str, list[str]], clients: int, seconds: int) -> 
     mix, lock = itertools.cycle(weighted), threading.Lock()
     times: Times = defaultdict(list)
     until = time.monotonic() + seconds
-    threads = [threading.Thread(target=ask, args=(port, mix, lock, until, times)) for _ in range(clients)]
+    threads = [threading.Thread(target=send_requests, args=(port, mix, lock, until, times)) for _ in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -122,7 +125,7 @@ def load(port: int, asked: dict[str, list[str]], clients: int, seconds: int) -> 
 
 
 def cold(port: int, asked: dict[str, list[str]], service: int) -> tuple[Times, Times]:
-    """A few of each kind of address once, alone: the time they took, and the processor time of the service."""
+    """Request a few addresses of each kind once; return response times and the processor times of the service."""
     times: Times = defaultdict(list)
     worked: Times = defaultdict(list)
     for name, paths in asked.items():
@@ -138,21 +141,21 @@ def get(port: int, path: str) -> bytes:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=900)
     connection.request("GET", path)
     answer = connection.getresponse()
-    told = answer.read()
+    body = answer.read()
     connection.close()
     if answer.status != 200:
         raise SystemExit(f"{path} answered {answer.status}")
-    return told
+    return body
 
 
 def processor_seconds(process: int) -> float:
-    """What a process has worked so far, on all cores."""
+    """Return the processor seconds of a process so far, on all cores."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def wait_until_idle(process: int) -> None:
-    """Until the service does nothing by itself any more."""
+    """Wait until the service has no background work left."""
     before = -1.0
     while (now := processor_seconds(process)) - before > 0.1:
         before = now
@@ -160,7 +163,7 @@ def wait_until_idle(process: int) -> None:
 
 
 def known(port: int) -> tuple[list[str], list[str]]:
-    """Some jobs, dear and cheap, and some bill lines that they pay a part of. Waits until lines can be explained."""
+    """Return some jobs, expensive and cheap, and some of their bill lines, once lines can be explained."""
     offsets = (0, 1000, 100_000, 500_000)
     rows = [row for at in offsets for row in json.loads(get(port, f"/api/v1/jobs?limit=4&offset={at}"))["rows"]]
     explained = json.loads(get(port, f"/api/v1/jobs/{rows[-1]['job']}/explain"))
@@ -168,14 +171,14 @@ def known(port: int) -> tuple[list[str], list[str]]:
 
 
 def show(title: str, times: Times) -> None:
-    print(f"\n{title}\n{'':24}{'asked':>8}{'median':>10}{'p95':>10}")
-    for name, taken in [*sorted(times.items()), ("all", [one for each in times.values() for one in each])]:
-        ordered = sorted(taken)
+    print(f"\n{title}\n{'':24}{'requests':>10}{'median':>10}{'p95':>10}")
+    for name, seconds in [*sorted(times.items()), ("all", [one for each in times.values() for one in each])]:
+        ordered = sorted(seconds)
         middle, high = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
-        print(f"{name:24}{len(ordered):8}{middle * 1000:8.0f}ms{high * 1000:8.0f}ms")
+        print(f"{name:24}{len(ordered):10}{middle * 1000:8.0f}ms{high * 1000:8.0f}ms")
 
 
-def most_memory(process: int) -> str:
+def peak_memory(process: int) -> str:
     status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     kib = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
     return f"{kib / 1024:.0f} MB"
@@ -191,25 +194,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="trainfare-") as spare:
         folder = asked.folder or Path(spare)
         build(folder, asked.machines)
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            port = taken.getsockname()[1]
+        with socket.socket() as reserved:
+            reserved.bind(("127.0.0.1", 0))
+            port = reserved.getsockname()[1]
         command = [str(Path(sys.executable).with_name("trainfare")), "serve", "-w", str(folder), "--port", str(port)]
         server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         try:
             started = time.monotonic()
             while not ready(port):
                 time.sleep(0.2)
-            print(f"ready after {time.monotonic() - started:.0f} s; most memory so far {most_memory(server.pid)}")
+            print(f"ready after {time.monotonic() - started:.0f} s; peak memory so far {peak_memory(server.pid)}")
             mix = questions(*known(port))
-            print(f"accounts of the newest versions kept after {time.monotonic() - started:.0f} s")
+            print(f"accounts of the newest versions stored after {time.monotonic() - started:.0f} s")
             wait_until_idle(server.pid)
-            print(f"what is asked first was asked after {time.monotonic() - started:.0f} s")
+            print(f"caches warmed after {time.monotonic() - started:.0f} s")
             times, worked = cold(port, mix, server.pid)
-            show("questions for the first time, one client", times)
+            show("first requests, one client", times)
             show("the same, processor time", worked)
             together: Times = defaultdict(list)
-            for what in ("while questions are still new", "going on"):
+            for what in ("cold caches", "warm caches"):
                 before = processor_seconds(server.pid)
                 times = load(port, mix, asked.clients, asked.seconds)
                 show(f"{asked.clients} clients, {asked.seconds} s, {what}", times)
@@ -217,10 +220,10 @@ def main() -> None:
                     together[name] += answered
                 count, spent = sum(map(len, times.values())), processor_seconds(server.pid) - before
                 print(
-                    f"{count / asked.seconds:.0f} answers a second, {spent / count * 1000:.1f} ms of processor time each"
+                    f"{count / asked.seconds:.0f} responses a second, {spent / count * 1000:.1f} ms of processor time each"
                 )
-            show(f"{asked.clients} clients, all of these {2 * asked.seconds} s", together)
-            print(f"\nmost memory of the service: {most_memory(server.pid)}")
+            show(f"{asked.clients} clients, all {2 * asked.seconds} s", together)
+            print(f"\npeak memory of the service: {peak_memory(server.pid)}")
         finally:
             server.terminate()
             server.wait()

@@ -1,10 +1,10 @@
-"""Pieces of Markdown that printed pages are made of."""
+"""Markdown elements of generated pages."""
 
 from typing import Any
 
 
 def grid(header: tuple[str, ...], rows: Any) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
 
@@ -14,5 +14,5 @@ def code(names: Any) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
+    """Return the text with a capital letter and a period."""
     return text[:1].upper() + text[1:].removesuffix(".") + "."

@@ -1,4 +1,4 @@
-"""Print the page of errors from the bad inputs in `tests/bad`: each with the file that causes it and the text it gets."""
+"""Print the page of errors from the bad inputs in `tests/bad`: each with the file that causes it and its message."""
 
 import sys
 from pathlib import Path
@@ -14,12 +14,12 @@ SHOWN_LINES = 6
 INTRODUCTION = """\
 # Errors
 
-An error says where it is, what it is and what to do. All that is wrong is told at once (the first 20 places, and how \
-many more there are); nothing of the files is loaded, and what was published before stays as it is. The exit code is 2, \
-or 3 where nothing is wrong but something is not there yet. In Parquet and in a JSON list the number after the file's \
-name counts rows, in text it counts lines.
+An error says where it is, what is wrong and what to do. All problems are reported at once (the first 20, and how many \
+more there are). Nothing of the files is loaded, and published books stay unchanged. The exit code is 2, or 3 if nothing \
+is wrong but data is still missing. The number after a file name is a line in text files, and a row in Parquet and in a \
+JSON list.
 
-Each error below was caused by the file above it. Where a file is no text, only its name is shown.
+Each error below is caused by the file above it. For a file that is not text, only the name is shown.
 """
 TITLES = {
     "bill": "Bills",
@@ -32,22 +32,22 @@ TITLES = {
     "settings": "Settings",
     "workspace": "Workspaces",
     "command": "The command line",
-    "incomplete": "Not there yet (exit code 3)",
+    "incomplete": "Incomplete data (exit code 3)",
 }
 
 
 def page() -> str:
-    """The whole page as Markdown."""
+    """Return the page as Markdown."""
     parts = [PRINTED + INTRODUCTION]
     for role, title in TITLES.items():
         parts.append(f"## {title}\n")
         if "{file}" in COMMANDS[role]:
             parts.append(f"Read with `trainfare {COMMANDS[role].format(file='FILE')}`.\n")
-        parts += [_told(case) for case in cases() if case.role == role]
+        parts += [_section(case) for case in cases() if case.role == role]
     return "\n".join(parts)
 
 
-def _told(case: Case) -> str:
+def _section(case: Case) -> str:
     text = case.expected_path.read_text(encoding="utf-8").rstrip("\n")
     return f"### {case.name.replace('_', ' ')}\n\n{_cause(case)}\n```text\n{text}\n```\n"
 
@@ -56,7 +56,7 @@ def _cause(case: Case) -> str:
     if case.path.suffix == ".args":
         return f"`trainfare {case.command}`\n"
     name = "trainfare.toml" if case.role == "workspace" else case.file
-    if case.is_made or not (text := case.path.read_text(encoding="utf-8")).strip():
+    if case.is_generated or not (text := case.path.read_text(encoding="utf-8")).strip():
         return f"`{name}`\n"
     lines = text.rstrip("\n").split("\n")
     shown = [*lines[:SHOWN_LINES], "..."] if len(lines) > SHOWN_LINES + 1 else lines

@@ -1,8 +1,8 @@
 """Print how Spark runs the heavy steps, for docs/plans.md: `make plans`.
 
-Runs the account of a small invented month on a session within this process, and asks Spark for the plan of each step that
-touches every bill line or every piece of a pot. Small tables would all be sent to every worker; this is switched off, so that
-the plans are those of a large month.
+Runs the account of a small generated month on a session in this process, and prints Spark's plan of each step that
+reads every bill line or every payer of a pot. Broadcasting of small tables is switched off, so that the plans are those
+of a large month.
 """
 
 import re
@@ -11,19 +11,19 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from trainfare import pipeline
-from trainfare.config import parse
+from trainfare.books.from_files import build_from_files
 from trainfare.engine.spark import Spark
 from trainfare.engine.sql import step_text
+from trainfare.settings.config import parse
 
 HEAVY = {
-    "charge_kinds": "Every bill line, once, added up to kinds.",
-    "held": "What was held, hour by hour, met with the charge periods.",
-    "slot_days": "What was held of each pot on each day, and what nobody held.",
-    "pots": "Every bill line, a second time, added up to pots. `delivery` is not read: it is a constant of each file, by which those "
-    "without charges of the month are left out.",
-    "handed_on": "Every piece of every pot gets its part.",
-    "settled": "What each piece has in the end.",
+    "charge_kinds": "Adds up every bill line to kinds of charges.",
+    "held": "Joins what was held, hour by hour, with the charge periods.",
+    "daily_weight_totals": "Adds up what was held and what was idle, per pot and day.",
+    "pots": "Adds up every bill line, read a second time, to pots. `delivery` is a constant of each file and is not read; "
+    "files without charges of the month are skipped by it.",
+    "remainder_transfers": "Computes every payer's part of every pot.",
+    "allocated": "Adds up the result per payer and day.",
 }
 AS_IF_LARGE = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -32,27 +32,27 @@ AS_IF_LARGE = {
     "spark.driver.memory": "1g",
 }
 SHOWN = 5
-"""Columns of a list that are shown; a pot has one for each basis and category."""
+"""Number of columns shown of a list; a pot has one for each basis and category."""
 WIDTH = 180
 INTRO = """# How Spark runs the heavy steps
 
 <!-- Printed by docs/print_plans.py from Spark's own EXPLAIN. -->
 
-Read from the inside out. `FileScan` has the columns that are read, and no others; `Exchange` sends rows to the worker that has their key.
-Every join has a key but one: a charge over several days wants a row for each target and day (`slot_days`). A test fails if another
-step gets a `CartesianProduct` or a `BroadcastNestedLoopJoin`. Sums are made where rows are (`partial_sum`) before anything is sent,
-so an account with half of the lines sends no more than its kinds and pots. Of joins, Spark splits what one worker would have too much
-of (`spark.sql.adaptive.skewJoin`, which is on unless you turn it off).
+Read the plans from the inside out. `FileScan` lists exactly the columns that are read; `Exchange` sends rows to the
+worker that owns their key. Every join but one has a key: a charge over several days needs a row for each target and day
+(`daily_weight_totals`). A test fails if another step gets a `CartesianProduct` or a `BroadcastNestedLoopJoin`. Rows are
+added up locally (`partial_sum`) before anything is sent, so an account with half of the lines sends no more than its
+kinds and pots. Spark splits a join key that is too large for one worker (`spark.sql.adaptive.skewJoin`, on by default).
 
 """
 
 
 class AllSeenError(Exception):
-    """All heavy steps were met; what comes after them need not run."""
+    """All heavy steps were seen; the rest need not run."""
 
 
-class Told(Spark):
-    """Keeps the first plan of each heavy step, and stops after the last."""
+class PlanRecorder(Spark):
+    """Records the first plan of each heavy step, and stops after the last."""
 
     def __init__(self, scratch: Path) -> None:
         super().__init__(scratch, "local[2]", AS_IF_LARGE)
@@ -67,16 +67,16 @@ class Told(Spark):
 
 
 def readable(plan: str) -> str:
-    """A plan without the numbers of its columns, and with the beginning of each list only."""
+    """Return a plan without column numbers and with shortened lists."""
     lines = plan.split("== Physical Plan ==")[-1].strip().splitlines()
     return "\n".join(_short(line) for line in lines if line.strip())
 
 
 def _short(line: str) -> str:
-    told = re.sub(r"#\d+L?|, ENSURE_REQUIREMENTS|, \[plan_id=\d+\]|AS \w+(?=[,\]])", "", line)
-    told = re.sub(r" Batched: .*?(PushedFilters: \[.*?\])?, ReadSchema: .*", r" \1", told)
-    told = re.sub(r"\[([^\[\]]*)\]", _shortened, told)
-    return told if len(told) <= WIDTH else f"{told[:WIDTH]} ..."
+    text = re.sub(r"#\d+L?|, ENSURE_REQUIREMENTS|, \[plan_id=\d+\]|AS \w+(?=[,\]])", "", line)
+    text = re.sub(r" Batched: .*?(PushedFilters: \[.*?\])?, ReadSchema: .*", r" \1", text)
+    text = re.sub(r"\[([^\[\]]*)\]", _shortened, text)
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]} ..."
 
 
 def _shortened(found: re.Match[str]) -> str:
@@ -86,20 +86,20 @@ def _shortened(found: re.Match[str]) -> str:
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
-    from invented import invent
+    from generated import generate_month
 
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        month = invent(folder, 20)
+        month = generate_month(folder, 20)
         sources = "".join(f"[[source]]\npath = '{path}'\n" for path in (month.bill, month.jobs, month.machines))
-        engine = Told(folder / "scratch")
+        engine = PlanRecorder(folder / "scratch")
         try:
-            pipeline.books_of_files(parse(sources, folder / "trainfare.toml"), folder / "books", engine)
+            build_from_files(parse(sources, folder / "trainfare.toml"), folder / "books", engine)
         except AllSeenError:
             pass
         finally:
             engine.close()
-    parts = [f"## {name}\n\n{words}\n\n```\n{engine.plans[name]}\n```\n" for name, words in HEAVY.items()]
+    parts = [f"## {name}\n\n{purpose}\n\n```\n{engine.plans[name]}\n```\n" for name, purpose in HEAVY.items()]
     page = Path(__file__).with_name("plans.md")
     page.write_text(INTRO + "\n".join(parts), encoding="utf-8")
     print(page)

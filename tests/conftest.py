@@ -4,6 +4,39 @@ from collections.abc import Iterator
 
 import pytest
 from services import postgres_server
+from xdist.scheduler import LoadFileScheduling
+
+LONGEST_FIRST = (
+    *(
+        "engines/test_same_digits.py",
+        "engines/test_spark",
+        "pages/",
+        "engines/test_cluster.py",
+        "account/test_conversion.py",
+    ),
+    *("web/test_digest.py", "workspace/test_killed_builds.py", "simulate/test_gameday.py"),
+)
+"""Files that take longest: they start first, so that no process works alone at the end."""
+
+
+class FilesAndOneSpark(LoadFileScheduling):  # type: ignore[misc]
+    """Run each file in one process, and all files that share a local Spark session in the same one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if "engines/test_spark" in nodeid else str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesAndOneSpark | None:
+    return FilesAndOneSpark(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: _rank(item.nodeid))
+
+
+def _rank(test: str) -> int:
+    return next((rank for rank, name in enumerate(LONGEST_FIRST) if f"tests/{name}" in test), len(LONGEST_FIRST))
 
 
 @pytest.fixture(scope="session")

@@ -18,11 +18,14 @@ from services.slurm_cluster import NODE_GPUS, SlurmCluster
 
 from trainfare.cli import main
 from trainfare.engine.duckdb import DuckDB
-from trainfare.errors import Faults
-from trainfare.sources.head import look
+from trainfare.errors import Problems
+from trainfare.sources.head import read_head
 from trainfare.sources.schedulers import sacct, sacct_json
 
-pytestmark = pytest.mark.skipif(slurm_cluster.missing() is not None, reason=str(slurm_cluster.missing()))
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(slurm_cluster.missing() is not None, reason=str(slurm_cluster.missing())),
+]
 
 ZONE = "Europe/Berlin"
 COLUMNS = (
@@ -129,10 +132,10 @@ def engine() -> Iterator[DuckDB]:
 @pytest.fixture(scope="module")
 def placements(placements_of_real_cluster: RealCluster, engine: DuckDB) -> dict[str, list[dict[str, object]]]:
     """The placements read from the text, by what was done to the job, in order of attempt and time."""
-    real, faults = placements_of_real_cluster, Faults()
-    assert sacct.recognise(look(real.sacct))
-    sacct.read(engine, real.sacct, "from_text", ZONE, faults)
-    assert not faults.found
+    real, problems = placements_of_real_cluster, Problems()
+    assert sacct.recognize(read_head(real.sacct))
+    sacct.read(engine, read_head(real.sacct), "from_text", ZONE, problems)
+    assert not problems.found
     found = engine.records("SELECT * FROM from_text ORDER BY job_id, attempt, started, machine_id")
     return {name: [row for row in found if str(row["job_id"]).split("_")[0] == job] for name, job in real.jobs.items()}
 
@@ -235,23 +238,23 @@ def test_no_node_is_held_beyond_its_gpus(placements, placements_of_real_cluster,
 
 
 @pytest.mark.usefixtures("placements")
-def test_text_and_json_tell_the_same(placements_of_real_cluster, engine):
-    faults = Faults()
-    assert sacct_json.recognise(look(placements_of_real_cluster.sacct_json))
-    sacct_json.read(engine, placements_of_real_cluster.sacct_json, "from_json", "UTC", faults)
-    assert not faults.found
+def test_text_and_json_give_the_same_placements(placements_of_real_cluster, engine):
+    problems = Problems()
+    assert sacct_json.recognize(read_head(placements_of_real_cluster.sacct_json))
+    sacct_json.read(engine, read_head(placements_of_real_cluster.sacct_json), "from_json", "UTC", problems)
+    assert not problems.found
     rows = "SELECT * EXCLUDE (line) FROM {} ORDER BY job_id, attempt, started, machine_id"
-    told = engine.rows(rows.format("from_text"))
-    assert len(told) == 18
-    assert engine.rows(rows.format("from_json")) == told
+    from_text = engine.rows(rows.format("from_text"))
+    assert len(from_text) == 18
+    assert engine.rows(rows.format("from_json")) == from_text
 
 
 def test_nothing_of_the_cluster_is_left(placements_of_real_cluster):
-    """Every daemon was told by its environment where the cluster lives; none that was is still there."""
+    """The environment of every daemon names the cluster's home; no process with it is left."""
     home = str(placements_of_real_cluster.home).encode()
-    told = {process: _environment(process) for process in Path("/proc").glob("[0-9]*")}
-    assert any(told.values())
-    assert not [process for process, environment in told.items() if home in environment]
+    environments = {process: _environment(process) for process in Path("/proc").glob("[0-9]*")}
+    assert any(environments.values())
+    assert not [process for process, environment in environments.items() if home in environment]
     assert not placements_of_real_cluster.home.exists()
 
 
@@ -266,8 +269,8 @@ CENT_A_GPU_SECOND = Decimal("0.01")
 
 
 def test_every_job_is_costed_to_the_digit(placements_of_real_cluster, tmp_path, capsys):
-    """Each node's bill is a cent for each second of each of its GPUs, for two hours around the jobs. So a job costs a cent
-    for each GPU second that Slurm itself counts for its records, and idle has the rest, with nothing rounded.
+    """Each node's bill is a cent for each second of each of its GPUs, for two hours around the jobs. So a job costs a
+    cent for each GPU second that Slurm itself counts for its records, and idle has the rest, with nothing rounded.
     """
     real = placements_of_real_cluster
     first = min(start for spans in real.seconds.values() for start, _ in spans) // 3600 * 3600
@@ -276,16 +279,16 @@ def test_every_job_is_costed_to_the_digit(placements_of_real_cluster, tmp_path, 
     files = ["report", str(bill), "--jobs", str(real.sacct), "--machines", str(machines), "--zone", ZONE]
     with pytest.raises(SystemExit, match="0"):
         main([*files, "--by", "job", "--per", "gpu", "--format", "json"])
-    told = json.loads(capsys.readouterr().out)
-    cost = {row["job"]: Decimal(row["cost"]) for row in told["rows"] if row["cost"]}
+    report = json.loads(capsys.readouterr().out)
+    cost = {row["job"]: Decimal(row["cost"]) for row in report["rows"] if row["cost"]}
     wanted = _gpu_seconds(real, first + 7200)
     assert {job: cost[real.jobs[job]] for job in wanted} == {
         job: seconds * CENT_A_GPU_SECOND for job, seconds in wanted.items()
     }
     capacity = sum(real.nodes.values()) * 7200
-    assert Decimal(told["idle"]["cost"]) == (capacity - sum(wanted.values())) * CENT_A_GPU_SECOND
-    assert told["difference"] == "0.00"
-    assert {row["job"]: row["rate"] for row in told["rows"] if row["rate"]}[real.jobs["preempted"]] == "36.00"
+    assert Decimal(report["idle"]["cost"]) == (capacity - sum(wanted.values())) * CENT_A_GPU_SECOND
+    assert report["difference"] == "0.00"
+    assert {row["job"]: row["rate"] for row in report["rows"] if row["rate"]}[real.jobs["preempted"]] == "36.00"
 
 
 def _bill_of_nodes(folder: Path, nodes: dict[str, int], start: int, end: int) -> Path:

@@ -1,14 +1,14 @@
-"""What goes wrong, told to a person: where, what, what to do."""
+"""Errors for people: where, what, and what to do."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-SHOWN_FAULTS = 20
+SHOWN_PROBLEMS = 20
 
 
 class TrainfareError(Exception):
-    """Something a user can mend. Carries where it is, what it is and what to do about it."""
+    """An error that a user can fix: where it is, what it is, and what to do about it."""
 
     exit_code = 2
 
@@ -20,37 +20,38 @@ class TrainfareError(Exception):
 
 
 class IncompleteError(TrainfareError):
-    """The data is not there yet, or somebody else was faster: the same command may work later."""
+    """The data is not complete yet, or another process was faster: the same command may succeed later."""
 
     exit_code = 3
 
 
 class UnwritableError(TrainfareError):
-    """A folder or a database that this user may read and not write."""
+    """A folder or database that this user may read but not write."""
 
-    def __init__(self, where: str, what: str = "this folder may be read, but not written") -> None:
-        super().__init__(where, what, "Run the command as a user who may write there, or use a workspace of your own.")
+    def __init__(self, where: str, what: str = "this folder is read-only for this user") -> None:
+        super().__init__(where, what, "Run the command as a user who may write there, or use another workspace.")
 
 
 class DamagedError(TrainfareError):
-    """A file that cannot be read any more, by its name if the engine tells that."""
+    """A file that is not as it was written, with its name if that is known, or damaged rows of the catalog."""
 
-    def __init__(self, where: str) -> None:
-        do = (
-            "Restore it from a backup; or remove it and run trainfare build, which makes it again if its month is open."
+    def __init__(self, where: str, what: str = "", do: str = "") -> None:
+        super().__init__(
+            where,
+            what or ("the file is damaged" if where else "a file of the lake is damaged"),
+            do or "Restore it from a backup, or run trainfare build, which rebuilds it if its month is open.",
         )
-        super().__init__(where, "the file is damaged" if where else "a file of the lake is damaged", do)
 
 
 class UnreachableError(TrainfareError):
-    """A server that does not answer, or does not let us in."""
+    """A server that does not respond, or rejects our credentials."""
 
     exit_code = 4
 
 
 @dataclass(frozen=True, order=True)
-class Fault:
-    """One thing wrong with an input, so that all of them can be shown together."""
+class Problem:
+    """One problem in an input, so that all problems can be shown together."""
 
     where: str
     what: str
@@ -58,55 +59,55 @@ class Fault:
 
 
 class BadInputError(TrainfareError):
-    """Everything that is wrong with the inputs, at once. Nothing of them was loaded."""
+    """All problems of the inputs at once. Nothing of them was loaded."""
 
-    def __init__(self, faults: Iterable[Fault], more: int = 0) -> None:
-        """`more` counts faults that were found but are not listed in `faults`."""
-        self.faults = list(faults)
-        shown = _some_of_each_kind(self.faults)
-        hidden = len(self.faults) - len(shown) + more
-        text = _told_once_per_remedy(shown)
+    def __init__(self, problems: Iterable[Problem], more: int = 0) -> None:
+        """`more` counts problems that were found but are not listed in `problems`."""
+        self.problems = list(problems)
+        shown = _some_of_each_kind(self.problems)
+        hidden = len(self.problems) - len(shown) + more
+        text = _listed(shown)
         if hidden > 0:
-            all_kinds = {_kind(fault) for fault in self.faults} == {_kind(fault) for fault in shown}
+            all_kinds = {_kind(problem) for problem in self.problems} == {_kind(problem) for problem in shown}
             text += f"\n... and {hidden} more{' like these' if all_kinds else ''}."
-        first = self.faults[0]
+        first = self.problems[0]
         super().__init__(first.where, first.what, first.do)
         self.args = (text,)
 
 
-def _kind(fault: Fault) -> tuple[str, str]:
-    """What faults are alike in: the file, and what is to be done."""
-    return re.sub(r":\d+$", "", fault.where), fault.do
+def _kind(problem: Problem) -> tuple[str, str]:
+    """Return what similar problems share: the file, and what to do."""
+    return re.sub(r":\d+$", "", problem.where), problem.do
 
 
-def _some_of_each_kind(faults: list[Fault]) -> list[Fault]:
-    """As many as are shown, in their order: the first of every kind, so that no file and no remedy is left out, and then the others."""
-    firsts = {_kind(fault): place for place, fault in reversed([*enumerate(faults)])}
-    places = [*sorted(firsts.values()), *range(len(faults))]
-    return [faults[place] for place in sorted([*dict.fromkeys(places)][:SHOWN_FAULTS])]
+def _some_of_each_kind(problems: list[Problem]) -> list[Problem]:
+    """Return the problems to show, in order: the first of every kind, so no file or remedy is left out, then others."""
+    firsts = {_kind(problem): index for index, problem in reversed([*enumerate(problems)])}
+    indexes = [*sorted(firsts.values()), *range(len(problems))]
+    return [problems[index] for index in sorted([*dict.fromkeys(indexes)][:SHOWN_PROBLEMS])]
 
 
-def _told_once_per_remedy(faults: list[Fault]) -> str:
-    """Neighbouring faults with one remedy show it once, below the last of them."""
+def _listed(problems: list[Problem]) -> str:
+    """Return one line per problem; adjacent problems with the same remedy show it once, below the last of them."""
     lines: list[str] = []
-    for fault, following in zip(faults, [*faults[1:], None], strict=True):
-        lines.append(f"{fault.where}: {fault.what}")
-        if following is None or following.do != fault.do:
-            lines.append(f"  {fault.do}")
+    for problem, following in zip(problems, [*problems[1:], None], strict=True):
+        lines.append(f"{problem.where}: {problem.what}")
+        if following is None or following.do != problem.do:
+            lines.append(f"  {problem.do}")
     return "\n".join(lines)
 
 
 @dataclass
-class Faults:
-    """Collects faults while reading, and refuses everything if there was one."""
+class Problems:
+    """Collects problems while inputs are read."""
 
-    found: list[Fault] = field(default_factory=list)
+    found: list[Problem] = field(default_factory=list)
     unlisted: int = 0
 
     def add(self, where: str, what: str, do: str) -> None:
-        self.found.append(Fault(where, what, do))
+        self.found.append(Problem(where, what, do))
 
-    def refuse(self) -> None:
-        """Raise all collected faults together; with none, do nothing."""
+    def raise_if_any(self) -> None:
+        """Raise all collected problems together, if there are any."""
         if self.found:
             raise BadInputError(self.found, self.unlisted)

@@ -1,7 +1,7 @@
-"""Money in whole units, and the one way to divide it.
+"""Money in whole units, and the only function that divides it.
 
-A unit is 10^-12 of a currency. This is the plain version that the engines are tested against: the
-SQL in `attribute/` does the same in columns, and must give the same digits.
+A unit is 10^-12 of a currency. This is the reference that both engines are tested against: the SQL in `allocate/` does
+the same in columns and must return the same digits.
 """
 
 from collections.abc import Hashable, Mapping
@@ -15,7 +15,7 @@ UNITS = 10**PLACES
 
 
 def units(amount: Decimal | str | int) -> int:
-    """Turn an amount into whole units; an amount finer than a unit is refused, not rounded."""
+    """Convert an amount to whole units; raise for an amount finer than a unit instead of rounding it."""
     with localcontext() as exact:
         exact.prec = 60
         scaled = Decimal(amount) * UNITS
@@ -26,27 +26,36 @@ def units(amount: Decimal | str | int) -> int:
 
 
 def amount(whole: int) -> Decimal:
-    """Turn whole units back into an amount, exactly."""
+    """Convert whole units to an amount, exactly."""
     with localcontext() as exact:
         exact.prec = 60
         return Decimal(whole).scaleb(-PLACES)
 
 
-def split(total: int, weights: Mapping[Payer, int]) -> dict[Payer, int]:
-    """Divide `total` units in proportion to `weights`, losing and making none.
+def decimal_text(value: Decimal | None) -> str | None:
+    """Return a decimal as a plain string with all of its digits, at least two after the point."""
+    if value is None:
+        return None
+    whole, _, places = f"{value:f}".partition(".")
+    digits = places.rstrip("0")
+    return f"{whole}.{digits:<02}" if len(digits) < 2 else f"{whole}.{digits}"
 
-    The heaviest payer (of equals, the smallest) holds everything at first and hands every other payer
-    the whole part of `total * weight / sum(weights)`; so it keeps the few units that do not divide.
-    A negative total is divided as its size and turned back, so a credit undoes its charge.
+
+def split(total: int, weights: Mapping[Payer, int]) -> dict[Payer, int]:
+    """Split `total` units in proportion to `weights`; the parts add up to it exactly.
+
+    Every payer but the heaviest (ties: the smallest) gets the integer part of `total * weight / sum(weights)`. The
+    heaviest gets the rest, including the few units that do not divide. A negative total is split by its absolute value
+    and negated, so a credit undoes its charge.
     """
-    weighed = {payer: weight for payer, weight in weights.items() if weight}
-    if any(weight < 0 for weight in weighed.values()):
+    weighted = {payer: weight for payer, weight in weights.items() if weight}
+    if any(weight < 0 for weight in weighted.values()):
         raise ValueError("a weight is negative")
-    if not weighed:
-        raise ValueError("nobody to divide among: no weight is above zero")
-    whole_weight = sum(weighed.values())
-    heaviest = min(weighed, key=lambda payer: (-weighed[payer], payer))
+    if not weighted:
+        raise ValueError("no payer has a weight above zero")
+    total_weight = sum(weighted.values())
+    heaviest = min(weighted, key=lambda payer: (-weighted[payer], payer))
     sign, size = (-1, -total) if total < 0 else (1, total)
-    parts = {payer: sign * (size * weight // whole_weight) for payer, weight in weighed.items() if payer != heaviest}
+    parts = {payer: sign * (size * weight // total_weight) for payer, weight in weighted.items() if payer != heaviest}
     parts[heaviest] = total - sum(parts.values())
     return parts

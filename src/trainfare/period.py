@@ -1,4 +1,4 @@
-"""Time as the account sees it: UTC, half-open, in months."""
+"""Months in UTC, half-open."""
 
 import re
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from datetime import UTC, date, datetime
 
 @dataclass(frozen=True, order=True)
 class Month:
-    """A calendar month in UTC, from its first instant up to, not including, the next month's."""
+    """A calendar month in UTC, from its first instant up to but excluding the first of the next month."""
 
     year: int
     number: int
 
     @classmethod
     def parse(cls, text: str) -> "Month":
-        """Read `YYYY-MM`; anything else is a ValueError."""
+        """Parse `YYYY-MM`; raise ValueError for anything else."""
         found = re.fullmatch(r"(\d{4})-(\d{2})", text)
         if not found or not 1 <= int(found[2]) <= 12 or int(found[1]) < 1:
             raise ValueError(f"'{text}' is not a month")

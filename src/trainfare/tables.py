@@ -1,6 +1,6 @@
-"""The contract between the stages: every table, every column, its unit and its meaning.
+"""The contract between the stages: every table and column, with unit and meaning.
 
-The reference page is printed from here. Money is DECIMAL(38,12); time is UTC and half-open.
+The reference page is generated from here. Money is DECIMAL(38,12); time is UTC and half-open.
 """
 
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ TIME = "TIMESTAMP"
 
 BASES = ("effective", "billed", "list", "contracted")
 CONVERTED = ("converted_from", "rate", "rate_day", "rate_source", *(f"original_{basis}" for basis in BASES))
-"""What a charge says of its conversion from another currency."""
+"""The columns of a charge that describe its conversion from another currency."""
 CATEGORIES = (
     *("compute", "storage", "network", "platform", "power", "facility"),
-    *("licence", "labour", "support", "tax", "credit", "other"),
+    *("license", "labor", "support", "tax", "credit", "other"),
 )
-NOT_INFRASTRUCTURE = ("licence", "labour")
-ORIGINS = ("bill", "hardware", "licence", "labour", "invoice", "commitment", "estimate")
+NOT_INFRASTRUCTURE = ("license", "labor")
+ORIGINS = ("bill", "hardware", "license", "labor", "invoice", "commitment", "estimate")
 ESTIMATED = "estimated"
-"""The source that estimates stand under, where the name of a bill's would be."""
+"""The source name of estimates."""
 LABELS = ("owner", "team", "project", "experiment", "cost_center", "model_version", "priority")
 CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
-"""What FOCUS calls kinds of charges."""
+"""Values of ChargeCategory in FOCUS."""
 STATES = (
-    *("completed", "failed", "preempted", "cancelled", "timeout", "node_failed"),
+    *("completed", "failed", "preempted", "canceled", "timeout", "node_failed"),
     *("requeued", "resized", "suspended", "running", "unknown"),
 )
 ENDED = tuple(state for state in STATES if state not in ("resized", "suspended", "running", "unknown"))
-"""States of an attempt that is over."""
+"""States of an attempt that has ended."""
 MEASURES = ("gpu_busy_seconds", "bytes_sent", "storage_requests", "storage_bytes", "checkpoint", "step")
 BETTER = ("higher", "lower")
 
@@ -52,11 +52,11 @@ class Table:
         return tuple(column.name for column in self.columns)
 
     def definition(self) -> str:
-        """The columns as SQL, for `CREATE TABLE name (...)`."""
+        """Return the columns as SQL, for `CREATE TABLE name (...)`."""
         return ", ".join(f'"{column.name}" {column.type}' for column in self.columns)
 
     def typed_select(self, origin: str) -> str:
-        """A SELECT that brings `origin` into exactly these columns and types."""
+        """Return a SELECT that casts `origin` to exactly these columns and types."""
         columns = ", ".join(f'CAST("{c.name}" AS {c.type}) AS "{c.name}"' for c in self.columns)
         return f"SELECT {columns} FROM {origin}"
 
@@ -71,22 +71,20 @@ CHARGES = Table(
         Column("billing_end", TIME, "end of the billing period (BillingPeriodEnd); its middle names the book"),
         Column("period_start", TIME, "start of the time the charge is for (ChargePeriodStart)"),
         Column("period_end", TIME, "end of that time, exclusive (ChargePeriodEnd)"),
-        Column("effective", MONEY, "accrued cost with commitments spread over what they cover (EffectiveCost)"),
+        Column("effective", MONEY, "amortized cost, with commitments spread over the usage they cover (EffectiveCost)"),
         Column("billed", MONEY, "cost on the invoice (BilledCost)"),
         Column("list", MONEY, "cost at public prices (ListCost); null where the bill has none"),
         Column("contracted", MONEY, "cost at negotiated prices (ContractedCost); null where the bill has none"),
-        Column("source", TEXT, "name of the source that delivered the file"),
+        Column("source", TEXT, "name of the source of the file"),
         Column("currency", TEXT, "currency of the amounts (BillingCurrency), or the one they were converted to"),
-        Column("origin", TEXT, "what it comes from: " + ", ".join(ORIGINS)),
-        Column("converted_from", TEXT, "the currency it was converted from; null: it stands as it came"),
-        Column("rate", RATE, "how many of `currency` one of `converted_from` was worth; null: it was not converted"),
+        Column("origin", TEXT, "origin of the charge: " + ", ".join(ORIGINS)),
+        Column("converted_from", TEXT, "the currency it was converted from; null: not converted"),
+        Column("rate", RATE, "units of `currency` per unit of `converted_from`; null: not converted"),
         Column(
-            "rate_day", "DATE", "the day the rate is of: that of period_start, or the last one before that has a rate"
+            "rate_day", "DATE", "day of the rate: the day of period_start, or the last day before it that has a rate"
         ),
-        Column(
-            "rate_source", TEXT, "where the rate was read, and how it was found where it is not in the table as it is"
-        ),
-        *(Column(f"original_{basis}", MONEY, f"{basis} before it was converted; null: it was not") for basis in BASES),
+        Column("rate_source", TEXT, "where the rate was read, and how it was derived if the table does not list it"),
+        *(Column(f"original_{basis}", MONEY, f"{basis} before the conversion; null: not converted") for basis in BASES),
         Column("charge_category", TEXT, "Usage, Purchase, Tax, Credit or Adjustment (ChargeCategory)"),
         Column("charge_class", TEXT, "Correction, or null (ChargeClass)"),
         Column("service_category", TEXT, "ServiceCategory"),
@@ -105,44 +103,44 @@ CHARGES = Table(
         Column("reservation_status", TEXT, "Used, Unused or null (CapacityReservationStatus)"),
         Column("price_details", TEXT, "SkuPriceDetails as JSON, or null"),
         Column("description", TEXT, "ChargeDescription"),
-        Column("finer", "INTEGER", "how many of the four amounts were finer than 10^-12 and are rounded to it"),
+        Column("finer", "INTEGER", "number of the four amounts that were finer than 10^-12 and were rounded"),
         Column("tags", TEXT, "Tags as a flat JSON object, or null"),
     ),
 )
 
 MACHINES = Table(
     "machines",
-    "Something that can be held, and the time it existed. One machine id may stand for several resources over time.",
+    "Something that can be held, and the time it existed. One machine id may name several resources over time.",
     (
-        Column("machine_id", TEXT, "the name the job log uses"),
-        Column("resource_id", TEXT, "the provider's resource id on the bill; the machine id where not given"),
-        Column("gpus", "DECIMAL(18,6)", "GPUs it has; null if unknown"),
-        Column("gpu_model", TEXT, "what kind of GPU"),
-        Column("cpus", "DECIMAL(18,3)", "CPUs it has; null if unknown"),
+        Column("machine_id", TEXT, "the name in the job log"),
+        Column("resource_id", TEXT, "the provider's resource id on the bill; the machine id if not given"),
+        Column("gpus", "DECIMAL(18,6)", "number of GPUs; null if unknown"),
+        Column("gpu_model", TEXT, "GPU model"),
+        Column("cpus", "DECIMAL(18,3)", "number of CPUs; null if unknown"),
         Column("memory_gb", "DECIMAL(18,3)", "memory in GB; null if unknown"),
         Column("pool", TEXT, "the pool, partition or node group it belongs to"),
         Column("team", TEXT, 'the team that owns the pool, for `idle = "owner"`'),
         Column("cluster", TEXT, "the cluster it belongs to"),
-        Column("region", TEXT, "the region it stands in"),
+        Column("region", TEXT, "the region it is in"),
         Column("account", TEXT, "the cloud account it is billed to"),
-        Column("existed_from", TIME, "when it came into being; null: always there"),
-        Column("existed_to", TIME, "when it went away, exclusive; null: still there"),
+        Column("existed_from", TIME, "when it was created; null: unknown, it counts as always present"),
+        Column("existed_to", TIME, "when it was removed, exclusive; null: it still exists"),
         Column("line", "BIGINT", "position in the file it came from"),
     ),
 )
 
-OF_SLURM = ("slurm_cluster", "slurm_run", "slurm_resized")
-"""Columns of placements that only Slurm's logs tell."""
+LOG_COLUMNS = ("log_cluster", "log_run", "resized")
+"""Columns of placements that identify attempts in logs which do not number them."""
 PLACEMENTS = Table(
     "placements",
     "One attempt of a job holding an amount of one machine for a time.",
     (
-        Column("job_id", TEXT, "what a person asked to train"),
+        Column("job_id", TEXT, "the job: what a person requested to train"),
         Column("attempt", "INTEGER", "which try of the job, from 1"),
         Column("machine_id", TEXT, "the machine that was held"),
         Column("started", TIME, "when holding began"),
         Column("ended", TIME, "when it ended, exclusive; null while running"),
-        Column("gpus", "DECIMAL(18,6)", "GPUs held, may be a fraction; null: not told, taken as the whole machine"),
+        Column("gpus", "DECIMAL(18,6)", "GPUs held, may be a fraction; null: not stated, counts as the entire machine"),
         Column("cpus", "DECIMAL(18,3)", "CPUs held"),
         Column("memory_gb", "DECIMAL(18,3)", "memory held, in GB"),
         Column("state", TEXT, "how the attempt ended: " + ", ".join(STATES)),
@@ -150,15 +148,13 @@ PLACEMENTS = Table(
         Column("team", TEXT, "the team"),
         Column("project", TEXT, "the project"),
         Column("experiment", TEXT, "the experiment or sweep"),
-        Column("cost_center", TEXT, "the cost centre that pays"),
-        Column("model_version", TEXT, "the model version that was trained"),
+        Column("cost_center", TEXT, "the cost center"),
+        Column("model_version", TEXT, "the trained model version"),
         Column("priority", TEXT, "the priority class"),
-        Column("submitted", TIME, "when the attempt was put into the queue; null: not told"),
-        Column("slurm_cluster", TEXT, "the cluster that counts these jobs; null: not told, or not Slurm's"),
-        Column("slurm_run", TIME, "when the attempt began, where the log does not number attempts; null: it does"),
-        Column(
-            "slurm_resized", TIME, "when the attempt went on with another size, where that ended this; null: it did not"
-        ),
+        Column("submitted", TIME, "when the attempt was submitted to the queue; null: not stated"),
+        Column("log_cluster", TEXT, "the cluster that numbers these jobs; null: not stated"),
+        Column("log_run", TIME, "when the attempt began, if the log does not number attempts; null: it does"),
+        Column("resized", TIME, "when this placement ended as the attempt went on with another size; null: it did not"),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),
         Column("line", "BIGINT", "position in the file it came from"),
     ),
@@ -166,27 +162,29 @@ PLACEMENTS = Table(
 
 USAGE = Table(
     "usage",
-    "Something measured about an attempt, as it was delivered.",
+    "Something measured about an attempt, as delivered.",
     (
         Column("job_id", TEXT, "the job that was measured"),
         Column("attempt", "INTEGER", "which try of the job, from 1"),
-        Column("machine_id", TEXT, "the machine it was measured on; null: the attempt as a whole"),
-        Column("started", TIME, "when the measured span began"),
+        Column("machine_id", TEXT, "the machine it was measured on; null: the entire attempt"),
+        Column("started", TIME, "when the measured time span began"),
         Column("ended", TIME, "when it ended, exclusive; null: a moment"),
         Column("measure", TEXT, "what was measured: " + ", ".join(MEASURES)),
-        Column("value", "DECIMAL(26,6)", "how much: seconds, bytes, requests; the step of a checkpoint or step"),
+        Column(
+            "value", "DECIMAL(26,6)", "the value: seconds, bytes, requests; the step number of a checkpoint or step"
+        ),
         Column("from_region", TEXT, "where bytes_sent came from; null: the machine's region"),
-        Column("to_region", TEXT, "where bytes_sent went to; null: not known"),
+        Column("to_region", TEXT, "where bytes_sent went to; null: unknown"),
         Column("line", "BIGINT", "position in the file it came from"),
     ),
 )
 
 QUALITY = Table(
     "quality",
-    "How good the result of a job is.",
+    "The quality of a job's result.",
     (
         Column("job_id", TEXT, "the job"),
-        Column("metric", TEXT, "what was evaluated, such as accuracy or perplexity"),
+        Column("metric", TEXT, "the evaluated metric, such as accuracy or perplexity"),
         Column("value", MONEY, "the result"),
         Column("better", TEXT, "which values are better: " + " or ".join(BETTER)),
         Column("line", "BIGINT", "position in the file it came from"),
@@ -195,15 +193,15 @@ QUALITY = Table(
 
 PRICES = Table(
     "prices",
-    "What an hour of a kind of machine costs, and from when to when.",
+    "The hourly price of a kind of machine, and when it is valid.",
     (
         Column("kind", TEXT, "instance type or GPU model"),
-        Column("region", TEXT, "the region the price is for; null: anywhere"),
-        Column("term", TEXT, "how it is bought: on_demand, spot, reserved ..."),
+        Column("region", TEXT, "the region of the price; null: any region"),
+        Column("term", TEXT, "pricing term: on_demand, spot, reserved ..."),
         Column("price", MONEY, "price of one hour of one machine"),
         Column("currency", TEXT, "currency of the price"),
-        Column("valid_from", TIME, "from when the price holds"),
-        Column("valid_to", TIME, "until when, exclusive; null: until further notice"),
+        Column("valid_from", TIME, "when the price takes effect"),
+        Column("valid_to", TIME, "when it ends, exclusive; null: no end"),
         Column("source", TEXT, "where the price was read"),
         Column("line", "BIGINT", "position in the file it came from"),
     ),
@@ -211,17 +209,17 @@ PRICES = Table(
 
 CONVERSIONS = Table(
     "conversions",
-    "What was converted from another currency, per rate. Adds up to the shares that were converted, exactly.",
+    "Amounts converted from another currency, per rate. Adds up to the converted shares exactly.",
     (
         Column("converted_from", TEXT, "the currency of the original amounts"),
         Column("currency", TEXT, "the currency they were converted to"),
-        Column("day", "DATE", "the day the charges are for; of longer ones the first"),
-        Column("rate", RATE, "how many of `currency` one of `converted_from` was worth"),
-        Column("rate_day", "DATE", "the day the rate is of"),
-        Column("rate_source", TEXT, "where the rate was read, and how it was found"),
-        Column("adjusts", TEXT, "the closed month that the charges adjust; null: none"),
+        Column("day", "DATE", "the day of the charges; the first day of longer ones"),
+        Column("rate", RATE, "units of `currency` per unit of `converted_from`"),
+        Column("rate_day", "DATE", "day of the rate"),
+        Column("rate_source", TEXT, "where the rate was read, and how it was derived"),
+        Column("adjusts", TEXT, "the closed month that the charges adjust; null: not an adjustment"),
         Column("category", TEXT, "what kind of cost"),
-        Column("lines", "BIGINT", "how many lines of bills and ledgers"),
+        Column("lines", "BIGINT", "number of lines of bills and ledgers"),
         *(Column(f"original_{basis}", MONEY, f"{basis} cost before converting") for basis in BASES),
         *(Column(basis, MONEY, f"{basis} cost, each line converted and rounded to 10^-12") for basis in BASES),
     ),
@@ -235,18 +233,18 @@ SHARES = Table(
         Column("payer", TEXT, "job_id#attempt, __idle__, __unallocated__, __outside__ or KEY:VALUE"),
         Column("job_id", TEXT, "the job, where the payer is an attempt"),
         Column("attempt", "INTEGER", "the attempt, where the payer is one"),
-        Column("machine_id", TEXT, "the machine whose pot it was; null for pots of a wider scope"),
+        Column("machine_id", TEXT, "the machine of the pot; null for pots of a wider scope"),
         Column("resource_id", TEXT, "that machine's provider resource id"),
         Column("day", "DATE", "the UTC day the money is for"),
-        Column("category", TEXT, "what kind of cost: " + ", ".join(CATEGORIES)),
-        Column("rule", TEXT, "the rule that took the charges"),
-        Column("reason", TEXT, "why the money is idle, unallocated or outside; null for attempts"),
-        Column("source", TEXT, "the source that delivered the bill"),
-        Column("origin", TEXT, "what the charges come from: " + ", ".join(ORIGINS)),
-        Column("estimated", "BOOLEAN", "whether no bill says this yet: it is what we expect the bill to say"),
-        Column("account", TEXT, "the account the charges are on"),
+        Column("category", TEXT, "cost category: " + ", ".join(CATEGORIES)),
+        Column("rule", TEXT, "the rule that matched the charges"),
+        Column("reason", TEXT, "why the money is idle, unallocated or non-training; null for attempts"),
+        Column("source", TEXT, "the source of the bill"),
+        Column("origin", TEXT, "origin of the charges: " + ", ".join(ORIGINS)),
+        Column("estimated", "BOOLEAN", "whether this is an estimate of charges that are not billed yet"),
+        Column("account", TEXT, "the account of the charges"),
         Column("currency", TEXT, "the currency of the amounts"),
-        Column("converted_from", TEXT, "the currency they were converted from; null: they stand as they came"),
+        Column("converted_from", TEXT, "the currency they were converted from; null: not converted"),
         Column("effective", MONEY, "part of EffectiveCost"),
         Column("billed", MONEY, "part of BilledCost"),
         Column("list", MONEY, "part of ListCost"),
@@ -256,7 +254,7 @@ SHARES = Table(
 
 WORK = Table(
     "work",
-    "The money of attempts that was lost or overhead, cut in time. What remains of their shares was kept.",
+    "The lost and overhead cost of attempts, split in time. The rest of their shares was productive.",
     (
         Column("job_id", TEXT, "the job"),
         Column("attempt", "INTEGER", "which try of the job"),
@@ -267,7 +265,7 @@ WORK = Table(
         Column(
             "how",
             TEXT,
-            "measured, or at most: no checkpoints are known, so the whole of an interrupted attempt counts as lost",
+            "measured, or at most: no checkpoints are known, so an interrupted attempt counts as lost entirely",
         ),
         Column("effective", MONEY, "part of EffectiveCost"),
         Column("billed", MONEY, "part of BilledCost"),
@@ -278,97 +276,105 @@ WORK = Table(
 
 CHECKPOINTING = Table(
     "checkpointing",
-    "How each job with checkpoints saves its work, and the interval that would lose least.",
+    "How each job with checkpoints saves its work, and the checkpoint interval that would lose least.",
     (
         Column("job_id", TEXT, "the job"),
         Column("currency", TEXT, "the currency of the amounts"),
         Column("spent", MONEY, "effective cost of the job in the month"),
-        Column("checkpoints", "BIGINT", "how many it wrote"),
-        Column("interruptions", "BIGINT", "how many of its attempts were interrupted"),
-        Column("machines", "BIGINT", "most machines an attempt of it held"),
-        Column("restart_seconds", "BIGINT", "mean time from an attempt's start to its training; first attempts aside"),
-        Column("writing_seconds", "BIGINT", "mean time a checkpoint takes"),
-        Column("interval_seconds", "BIGINT", "mean time between two checkpoints; null: it wrote one at most"),
+        Column("checkpoints", "BIGINT", "number of checkpoints written"),
+        Column("interruptions", "BIGINT", "number of interrupted attempts"),
+        Column("machines", "BIGINT", "largest number of machines that an attempt held"),
         Column(
-            "uptime_seconds", "BIGINT", "mean time between interruptions of as many machines of its pool; null: none"
+            "restart_seconds", "BIGINT", "mean time from an attempt's start to its training, without first attempts"
         ),
-        Column("best_seconds", "BIGINT", "the interval that loses least; null: nothing was interrupted"),
-        Column("saving", MONEY, "what that interval would save of `spent`, on average; null: not known"),
+        Column("writing_seconds", "BIGINT", "mean time to write a checkpoint"),
+        Column("interval_seconds", "BIGINT", "mean time between two checkpoints; null: fewer than two were written"),
+        Column(
+            "uptime_seconds",
+            "BIGINT",
+            "mean time between interruptions of as many machines of its pool; null: no interruptions",
+        ),
+        Column("best_seconds", "BIGINT", "the interval that loses least; null: no interruptions"),
+        Column("saving", MONEY, "expected saving of that interval out of `spent`; null: unknown"),
     ),
 )
 
 ESTIMATES = Table(
     "estimates",
-    "What each hour of a machine without a bill was expected to cost, kept for the day the bill comes.",
+    "The expected cost of each unbilled machine hour, stored for comparison with the later bill.",
     (
         Column("resource_id", TEXT, "the machine's provider resource id"),
         Column("machine_id", TEXT, "the name the job log uses"),
         Column("kind", TEXT, "its instance type or GPU model; null if unknown"),
         Column("category", TEXT, "what kind of cost"),
+        Column("service", TEXT, "the service whose last rate was used; null for a price"),
+        Column("billed_services", TEXT, "services of the machine already billed for this hour, as JSON; null: none"),
         Column("method", TEXT, "last rate, spot price, contract or price list"),
-        Column("price_source", TEXT, "whose rate, or where the price was read"),
+        Column("price_source", TEXT, "the resource whose rate was used, or where the price was read"),
         Column("currency", TEXT, "the currency of the amount"),
-        Column("starts", "BIGINT", "first second it is for, since 1970"),
-        Column("ends", "BIGINT", "second it ends at, exclusive"),
-        Column("seconds", "BIGINT", "how long the machine was there in that time"),
-        Column("effective", MONEY, "what it was expected to cost"),
+        Column("starts", "BIGINT", "first second of the hour, since 1970"),
+        Column("ends", "BIGINT", "last second, exclusive"),
+        Column("seconds", "BIGINT", "how long the machine existed in that time"),
+        Column("effective", MONEY, "the expected cost"),
     ),
 )
 
+PAST_ESTIMATES = Table("past_estimates", "The last estimate of hours no longer estimated.", ESTIMATES.columns)
+
 ESTIMATE_ERRORS = Table(
     "estimate_errors",
-    "What was estimated in earlier versions of a book, and what the bill then said.",
+    "Estimates in earlier versions of a book, and what the bill says about the same machine hours.",
     (
-        Column("day", "DATE", "the UTC day it was for"),
+        Column("day", "DATE", "the UTC day"),
         Column("category", TEXT, "what kind of cost"),
-        Column("kind", TEXT, "instance type or GPU model; the resource where neither is known"),
-        Column("method", TEXT, "last rate, spot price, contract or price list"),
-        Column("price_source", TEXT, "whose rate, or where the price was read"),
+        Column("kind", TEXT, "instance type or GPU model; the resource if neither is known"),
+        Column("method", TEXT, "last rate, spot price, contract, price list or not estimated"),
+        Column("price_source", TEXT, "the resource whose rate was used, or where the price was read; null: none"),
         Column("currency", TEXT, "the currency of the amounts"),
-        Column("machine_seconds", "BIGINT", "how long machines were there"),
-        Column("estimated", MONEY, "what it was expected to cost"),
-        Column("billed", MONEY, "what the bill said (EffectiveCost)"),
+        Column("machine_seconds", "BIGINT", "how long machines existed; 0 if this was not estimated"),
+        Column("estimated", MONEY, "the expected cost; 0 if it was not expected"),
+        Column("billed", MONEY, "the billed cost (EffectiveCost)"),
     ),
 )
 
 FINDINGS = Table(
     "findings",
-    "What is wrong with the records, and what it may cost.",
+    "Problems in the records, and the cost concerned.",
     (
-        Column("code", TEXT, "short name of the fault"),
-        Column("what", TEXT, "the fault in a sentence"),
+        Column("code", TEXT, "short name of the problem"),
+        Column("what", TEXT, "the problem in a sentence"),
         Column("evidence", TEXT, "the first rows that show it, as a JSON list"),
-        Column("rows", "BIGINT", "how many rows show it"),
+        Column("rows", "BIGINT", "number of rows that show it"),
         Column("at_stake", MONEY, "effective cost concerned; null if unknown"),
-        Column("currency", TEXT, "currency of that money"),
+        Column("currency", TEXT, "currency of that amount"),
         Column("remedy", TEXT, "what to do about it"),
     ),
 )
 
-FAILURES = Table(
-    "failures",
-    "The failure modes F1 to F10 that show in a book, before any limit is asked; one row per currency.",
+FAILURE_MODES = Table(
+    "failure_modes",
+    "The failure modes F1 to F10 found in a book, before thresholds apply; one row per currency.",
     (
         Column("code", TEXT, "which failure mode"),
-        Column("limit_name", TEXT, "the setting below [check] that says how much of it is too much"),
+        Column("limit_name", TEXT, "the threshold under [check]"),
         Column("what", TEXT, "the failure in a sentence"),
-        Column("cause", TEXT, "what it most likely comes from"),
+        Column("cause", TEXT, "the most likely cause"),
         Column("remedy", TEXT, "what to do about it"),
-        Column("command", TEXT, "the command that shows more"),
-        Column("repairs", TEXT, "settings that would repair most of it, as TOML; empty where there are none"),
-        Column("rows", "BIGINT", "how many rows show it"),
+        Column("command", TEXT, "the command that shows details"),
+        Column("fixes", TEXT, "settings that would fix most of it, as TOML; empty if there are none"),
+        Column("rows", "BIGINT", "number of rows that show it"),
         Column("at_stake", MONEY, "effective cost concerned; null if unknown"),
-        Column("whole", MONEY, "the money it is a part of: all of training, or all jobs"),
+        Column("total", MONEY, "the cost it is a part of: all of training, or all jobs"),
         Column("currency", TEXT, "currency of that money"),
     ),
 )
 
 FAILURE_ROWS = Table(
-    "failure_rows",
-    "The evidence of failure modes: at most 1,000 rows each, those with the most money.",
+    "failure_mode_evidence",
+    "The evidence for failure modes: at most 1,000 rows each, those with the highest cost.",
     (
         Column("code", TEXT, "which failure mode"),
-        Column("evidence", TEXT, "what shows it"),
+        Column("evidence", TEXT, "the evidence"),
         Column("at_stake", MONEY, "effective cost concerned; null if unknown"),
         Column("currency", TEXT, "currency of that money"),
     ),
@@ -386,8 +392,9 @@ TABLES = (
     WORK,
     CHECKPOINTING,
     ESTIMATES,
+    PAST_ESTIMATES,
     ESTIMATE_ERRORS,
     FINDINGS,
-    FAILURES,
+    FAILURE_MODES,
     FAILURE_ROWS,
 )

@@ -1,4 +1,4 @@
-"""The files of a case as a user has them, and the book that the real pipeline makes of them."""
+"""The files of a test case as a user has them, and the book that the real build makes of them."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,11 +8,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from trainfare import pipeline
-from trainfare.config import load
+from trainfare.books.from_files import Selection, build_from_files
 from trainfare.engine.duckdb import DuckDB
-from trainfare.report import cost, keys
-from trainfare.report.opened import Opened, open_books
+from trainfare.query import cost, keys
+from trainfare.query.open_books import OpenBooks, open_books
+from trainfare.settings.config import load
 from trainfare.store import BookFiles
 from trainfare.tables import BASES, LABELS
 
@@ -25,7 +25,8 @@ MONTH = 31 * DAY
 BILL = (
     *("BillingAccountId", "SubAccountId", "BillingCurrency", "BillingPeriodStart", "BillingPeriodEnd"),
     *("ChargePeriodStart", "ChargePeriodEnd", "ChargeCategory", "ChargeClass", "ChargeDescription"),
-    *("ServiceCategory", "ServiceName", "ResourceId", "RegionId", "CommitmentDiscountId", "CommitmentDiscountStatus"),
+    *("ServiceCategory", "ServiceName", "ResourceId", "ResourceName", "RegionId", "SkuId"),
+    *("CommitmentDiscountId", "CommitmentDiscountStatus"),
     *(
         "CapacityReservationStatus",
         "SkuPriceDetails",
@@ -53,12 +54,12 @@ Row = Mapping[str, object]
 
 
 def stamp(second: int | None) -> str:
-    """A second of the case as a file has it; None, as for a job that still runs, is empty."""
+    """Return a second of the case as text; None, as for a running job, is empty."""
     return "" if second is None else (START + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def charge(period: tuple[int, int], amounts: Decimal | str | Mapping[str, object], **columns: object) -> Row:
-    """A bill line of October; one amount stands for all four."""
+    """Return a bill line of October; a single amount is used for all four bases."""
     costs = amounts if isinstance(amounts, Mapping) else dict.fromkeys(BASES, amounts)
     fixed = {
         "BillingAccountId": "B-1",
@@ -76,26 +77,26 @@ def charge(period: tuple[int, int], amounts: Decimal | str | Mapping[str, object
 def hours_of(
     machine: str, period: tuple[int, int], amounts: Decimal | str | Mapping[str, object], **columns: object
 ) -> Row:
-    """A bill line for a machine's time."""
+    """Return a bill line for a machine's time."""
     service = {"ServiceCategory": "Compute", "ServiceName": "Virtual Machines", "ResourceId": machine}
     return charge(period, amounts, **(service | columns))
 
 
 def placement(job: str, machine: str, span: tuple[int, int | None], **columns: object) -> Row:
-    """A row of the job log. Its first attempt, unless told otherwise."""
+    """Return a row of the job log, of the first attempt by default."""
     held = {"job_id": job, "attempt": 1, "machine_id": machine, "started": stamp(span[0]), "ended": stamp(span[1])}
     return held | {"state": "completed"} | columns
 
 
 def measured(job: str, span: tuple[int, int], measure: str, value: object, **columns: object) -> Row:
-    """A measurement. Of the first attempt, unless told otherwise."""
-    told = {"job_id": job, "attempt": 1, "started": stamp(span[0]), "ended": stamp(span[1])}
-    return told | {"measure": measure, "value": value} | columns
+    """Return a measurement, of the first attempt by default."""
+    row = {"job_id": job, "attempt": 1, "started": stamp(span[0]), "ended": stamp(span[1])}
+    return row | {"measure": measure, "value": value} | columns
 
 
 @dataclass(frozen=True)
 class Case:
-    """Rows of a bill, a job log, a machine file and files of measurements and results, and the settings to read them with."""
+    """Rows of a bill, a job log, a machine file and files of measurements and results, and settings."""
 
     charges: Sequence[Row]
     placements: Sequence[Row] = ()
@@ -107,13 +108,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Account:
-    """What the pipeline published for a case."""
+    """The published book of a case."""
 
-    opened: Opened
+    opened: OpenBooks
     shares: list[dict[str, Any]] = field(repr=False)
 
     def owed(self, basis: str = "effective", currency: str = "USD") -> dict[str, Decimal]:
-        """What each payer pays, exactly. The first attempt of a job goes by the job's name."""
+        """Return what each payer pays, exactly. The first attempt of a job has the job's name."""
         sums: dict[str, Decimal] = {}
         for share in self.shares:
             if share["currency"] == currency:
@@ -128,7 +129,7 @@ class Account:
         return cost.report(self.opened, question, top)
 
     def rows(self, by: str, **asked: str) -> dict[Any, cost.Row]:
-        """The report's rows by the value of one key."""
+        """Return the rows of a report by the value of one key."""
         return {row.group[by]: row for row in self.report([by], **asked).rows}
 
     @property
@@ -141,7 +142,7 @@ class Account:
 
 
 class Bookkeeper:
-    """Makes books in one folder after another; starting an engine for each would take longer than the books."""
+    """Builds books in new folders with the same engines; starting an engine takes longer than building a book."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -153,13 +154,13 @@ class Bookkeeper:
         self.reader.close()
 
     def book(self, case: Case, only_cost: bool = False) -> Account:
-        """Write the case's files and make its books, as `trainfare report BILL --jobs JOBS` does."""
+        """Write the files of a case and build its books, as `trainfare report BILL --jobs JOBS` does."""
         return self.account(self.write(case), only_cost)
 
     def account(self, folder: Path, only_cost: bool = False) -> Account:
-        """The books of a folder with settings in it; `only_cost` leaves out what a report of cost does not read."""
-        books: list[BookFiles] = pipeline.books_of_files(
-            load(folder / "trainfare.toml"), folder / "books", self.builder, only_cost=only_cost
+        """Build the books of a folder with settings; `only_cost` skips what a cost report does not read."""
+        books: list[BookFiles] = build_from_files(
+            load(folder / "trainfare.toml"), folder / "books", self.builder, Selection(only_cost=only_cost)
         )
         opened = open_books(self.reader, books)
         return Account(opened, self.reader.records("SELECT * FROM shares"))
@@ -171,7 +172,7 @@ class Bookkeeper:
         return folder
 
     def write(self, case: Case) -> Path:
-        """A folder with the case's files and settings that name them."""
+        """Write the files of a case, and settings that name them, to a new folder."""
         folder = self.new_folder()
         tables = [("bill", BILL, case.charges), ("jobs", JOBS, case.placements)]
         if case.machines:
@@ -181,11 +182,15 @@ class Bookkeeper:
         if case.quality:
             tables.append(("quality", QUALITY, case.quality))
         for name, columns, rows in tables:
-            with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as opened:
-                writer = csv.DictWriter(opened, columns, restval="")
-                writer.writeheader()
-                writer.writerows(rows)
+            write_rows(folder / f"{name}.csv", columns, rows)
         return with_settings(folder, [f"{name}.csv" for name, _, _ in tables], case.settings)
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def with_settings(folder: Path, files: Iterable[str | Path], settings: str = "") -> Path:
@@ -196,5 +201,5 @@ def with_settings(folder: Path, files: Iterable[str | Path], settings: str = "")
 
 
 def sum_of(rows: Iterable[Row], basis: str) -> Decimal:
-    """What a bill says, added up without any of the pipeline's code."""
+    """Return the total of a bill, without using any of the product's code."""
     return sum((Decimal(str(row[COSTS[basis]])) for row in rows), Decimal(0))

@@ -1,8 +1,8 @@
-"""Who pays for machines, worked out second by second in plain Python: what the SQL is measured against.
+"""The cost of machines, allocated second by second in plain Python: the reference model for the SQL.
 
-Knows only rules for machines: held time is weighed by GPUs, what nobody held is idle's; where use is asked for and was
-measured in a pot's time, that is weighed instead. Whole numbers only; every pot is divided by `money.split`. What is
-weighed is a payer's day, as in the shares.
+Covers only rules for machines: held time is weighed by GPUs, and what no job held is idle. If a rule goes by use and
+use was measured in a pot's time, that is weighed instead. Integers only; every pot is split by `money.split`. The unit
+that has a weight is a payer's day, as in the shares.
 """
 
 from collections import defaultdict
@@ -16,12 +16,12 @@ from trainfare.money import split
 DAY = 86400
 MICRO = 10**6
 SECOND = 720_720_000
-"""Parts of a second of a machine that cannot be weighed against its size: unknown, or held beyond it."""
+"""Parts of a second of a machine that is overcommitted or of unknown size."""
 EVER = 10**11
 
 
-class Piece(NamedTuple):
-    """A payer's day. Attempts come before idle, by job and number: of equals the first keeps what does not divide."""
+class PayerDay(NamedTuple):
+    """A payer's day. Attempts sort before idle, by job and number: of equals the first gets what does not divide."""
 
     is_idle: bool
     job: str
@@ -41,7 +41,7 @@ class Machine:
 
 
 class Placement(NamedTuple):
-    """`ended` is None while the job runs, `gpu_micros` where the log does not say."""
+    """`ended` is None while the job runs; `gpu_micros` is None if the log does not state it."""
 
     job: str
     attempt: int
@@ -76,46 +76,46 @@ class Hold(NamedTuple):
     attempt: int
     start: int
     end: int
-    grip: int
+    held_amount: int
 
 
 Owed = dict[tuple[str, str, int], list[int]]
 """Whole units per basis, by machine, payer and day."""
 
 
-def settle(
+def allocate(
     machines: Sequence[Machine], placements: Iterable[Placement], charges: Sequence[Charge], uses: Iterable[Use] = ()
 ) -> Owed:
-    """What everybody owes for the machines. Adds up to the charges exactly."""
+    """Return what every payer owes for the machines. It adds up to the charges exactly."""
     measured = list(dict.fromkeys(uses))
-    told = _once(placements)
+    held = _once(placements)
     window = min(c.period[0] for c in charges), max(c.period[1] for c in charges)
     pots: dict[tuple[str, tuple[int, int], str], list[int]] = {}
     for charge in charges:
         pot = pots.setdefault((charge.machine, charge.period, charge.category), [0] * len(charge.amounts))
         pots[charge.machine, charge.period, charge.category] = [a + b for a, b in zip(pot, charge.amounts, strict=True)]
-    known = {machine.name: Held.of(machine, told, window) for machine in machines}
+    known = {machine.name: Held.of(machine, held, window) for machine in machines}
     owed: Owed = defaultdict(lambda: [0] * len(charges[0].amounts))
     for (machine, period, _), amounts in pots.items():
         weights = _measured([use for use in measured if use.machine == machine], period) or known[machine].weights(
             period
         )
-        for basis, whole in enumerate(amounts):
-            for piece, part in split(whole, weights).items():
-                owed[machine, piece.payer, piece.day][basis] += part
+        for basis, total in enumerate(amounts):
+            for payer_day, part in split(total, weights).items():
+                owed[machine, payer_day.payer, payer_day.day][basis] += part
     return owed
 
 
 def _once(placements: Iterable[Placement]) -> list[Placement]:
-    """Every row once; one without an end gives way to one of the same hold that has it."""
-    told = list(dict.fromkeys(placements))
-    ended = {placement[:4] for placement in told if placement.ended is not None}
-    return [placement for placement in told if placement.ended is not None or placement[:4] not in ended]
+    """Return every row once; a row without an end is dropped if another row of the same hold has one."""
+    distinct = list(dict.fromkeys(placements))
+    ended = {placement[:4] for placement in distinct if placement.ended is not None}
+    return [placement for placement in distinct if placement.ended is not None or placement[:4] not in ended]
 
 
 @dataclass(frozen=True)
 class Held:
-    """One machine within the time the bill speaks of: its holds and the size they are weighed against."""
+    """One machine within the time that the bill covers: its holds and the capacity they are weighed against."""
 
     machine: Machine
     holds: tuple[Hold, ...]
@@ -130,39 +130,39 @@ class Held:
         for placement in mine:
             start = max(placement.started, machine.existed[0], window[0])
             end = min(EVER if placement.ended is None else placement.ended, machine.existed[1], window[1])
-            untold = MICRO if capacity is None else capacity
-            grip = (untold if placement.gpu_micros is None else placement.gpu_micros) if has_gpus else 1
-            if start < end and grip:
-                holds.append(Hold(placement.job, placement.attempt, start, end, grip))
+            unstated = MICRO if capacity is None else capacity
+            held_amount = (unstated if placement.gpu_micros is None else placement.gpu_micros) if has_gpus else 1
+            if start < end and held_amount:
+                holds.append(Hold(placement.job, placement.attempt, start, end, held_amount))
         return cls(machine, tuple(sorted(holds)), capacity)
 
     def during(self, start: int) -> list[Hold]:
         return [hold for hold in self.holds if hold.start <= start < hold.end]
 
-    @property
-    def is_uneven(self) -> bool:
-        """Whether time has to be cut: the size is not known, or at some second more was held than there is."""
+    def is_overcommitted(self, period: tuple[int, int]) -> bool:
+        """Whether a period has to be cut: the size is unknown, or more was held at some second of it than there is."""
+        starts = [max(hold.start, period[0]) for hold in self.holds if hold.start < period[1] and hold.end > period[0]]
         if self.capacity is None:
-            return bool(self.holds)
-        return any(sum(hold.grip for hold in self.during(start)) > self.capacity for _, _, start, _, _ in self.holds)
+            return bool(starts)
+        return any(sum(hold.held_amount for hold in self.during(start)) > self.capacity for start in starts)
 
-    def weights(self, period: tuple[int, int]) -> Mapping[Piece, int]:
-        """What each payer's day weighs in a period; where nothing weighs anything, all of it is idle."""
-        weights: dict[Piece, int] = defaultdict(int)
-        uneven = self.is_uneven
-        for start, end in self._stretches(period):
+    def weights(self, period: tuple[int, int]) -> Mapping[PayerDay, int]:
+        """Return the weight of each payer's day in a period; without any weight, all of it is idle."""
+        weights: dict[PayerDay, int] = defaultdict(int)
+        is_overcommitted = self.is_overcommitted(period)
+        for start, end in self._intervals(period):
             held = self.during(start)
-            whole = SECOND if uneven else 1 if self.capacity is None else self.capacity
-            parts = _parts_of_a_second(held, self.capacity) if uneven else [hold.grip for hold in held]
+            total = SECOND if is_overcommitted else 1 if self.capacity is None else self.capacity
+            parts = _second_parts(held, self.capacity) if is_overcommitted else [hold.held_amount for hold in held]
             for hold, part in zip(held, parts, strict=True):
-                weights[Piece(False, hold.job, hold.attempt, start // DAY)] += part * (end - start)
-            weights[Piece(True, "", 0, start // DAY)] += (whole - sum(parts)) * (end - start)
+                weights[PayerDay(False, hold.job, hold.attempt, start // DAY)] += part * (end - start)
+            weights[PayerDay(True, "", 0, start // DAY)] += (total - sum(parts)) * (end - start)
         if not any(weights.values()):
-            return {Piece(True, "", 0, period[0] // DAY): 1}
+            return {PayerDay(True, "", 0, period[0] // DAY): 1}
         return weights
 
-    def _stretches(self, period: tuple[int, int]) -> list[tuple[int, int]]:
-        """The period, as far as the machine existed, cut wherever a day or a hold begins or ends."""
+    def _intervals(self, period: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the part of the period in which the machine existed, cut wherever a day or a hold begins or ends."""
         first, last = max(period[0], self.machine.existed[0]), min(period[1], self.machine.existed[1])
         if first >= last:
             return []
@@ -172,28 +172,28 @@ class Held:
         return list(pairwise(cuts))
 
 
-def _measured(uses: Iterable[Use], period: tuple[int, int]) -> Mapping[Piece, int]:
-    """What each payer's day weighs by measurement: each use spread evenly over its span, whole parts so far handed out."""
-    weights: dict[Piece, int] = defaultdict(int)
+def _measured(uses: Iterable[Use], period: tuple[int, int]) -> Mapping[PayerDay, int]:
+    """Return the weight of each payer's day by measurement: each use spread evenly over its time span, in integers."""
+    weights: dict[PayerDay, int] = defaultdict(int)
     for use in uses:
         end = max(use.ended, use.started + 1)
         first, last = max(use.started, period[0]), min(end, period[1])
         cuts = [first, *range((first // DAY + 1) * DAY, last, DAY), last] if first < last else []
         for start, stop in pairwise(cuts):
             before, after = (use.used * (moment - use.started) // (end - use.started) for moment in (start, stop))
-            weights[Piece(False, use.job, use.attempt, start // DAY)] += after - before
-    return {piece: weight for piece, weight in weights.items() if weight}
+            weights[PayerDay(False, use.job, use.attempt, start // DAY)] += after - before
+    return {payer_day: weight for payer_day, weight in weights.items() if weight}
 
 
 def _meet(placement: Placement, span: tuple[int, int]) -> bool:
     return placement.started < span[1] and (placement.ended is None or placement.ended > span[0])
 
 
-def _parts_of_a_second(held: Sequence[Hold], capacity: int | None) -> list[int]:
-    """A second's parts, handed out one holder after another so that what does not divide is lost nowhere."""
-    whole = max(sum(hold.grip for hold in held), capacity or 0)
+def _second_parts(held: Sequence[Hold], capacity: int | None) -> list[int]:
+    """Return the parts of a second by holder, as growth of a running sum, so that nothing is lost in rounding."""
+    total = max(sum(hold.held_amount for hold in held), capacity or 0)
     ends, upto = [0], 0
     for hold in held:
-        upto += hold.grip
-        ends.append(SECOND * upto // whole)
+        upto += hold.held_amount
+        ends.append(SECOND * upto // total)
     return [after - before for before, after in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""A case told in the product's words: what there was, `=>`, and who pays how much.
+"""Test cases written in the product's terms: the records, `=>`, and every payer with its amount.
 
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  2 h
@@ -14,18 +14,20 @@
     ! MACHINE_WITHOUT_JOBS
     => billed
     ...
+    => failure modes
+    F1  3.00
 
-Time counts from the first second of the month; `from 2 h` moves a line's start. An attempt without it starts
-when the one before it on its machine ended; it is `on` the machine last told of. A charge without a time is
-for the whole month. A machine of which nothing but its cost is told is not in the machine file; `gpu_count 4`
-is what the bill counts of it. After `=>` comes every payer with its exact amount, the reason if it matters, and every
-finding; `=> billed` asks for another cost.
+Time counts from the first second of the month; `from 2 h` moves a line's start. An attempt without it starts when the
+previous one on its machine ended; without `on`, it is on the last machine mentioned. A charge without a time is for the
+entire month. A machine of which only the cost is given is not in the machine file; `gpu_count 4` is the number on the
+bill. After `=>` comes every payer with its exact amount, the reason if it matters, and every finding; `=> billed`
+checks another cost basis, and `=> failure modes` what is at stake in each that occurs.
 """
 
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -43,7 +45,7 @@ CHARGES: dict[str, dict[str, str]] = {
     "storage": {"ServiceCategory": "Storage", "ServiceName": "Object Storage"},
     "network": {"ServiceCategory": "Networking", "ServiceName": "Data Transfer"},
     "platform": {"ServiceCategory": "AI and Machine Learning", "ServiceName": "Managed Training"},
-    "licence": {"ServiceCategory": "Developer Tools", "ServiceName": "Compiler Licence"},
+    "license": {"ServiceCategory": "Developer Tools", "ServiceName": "Compiler License"},
     "database": {"ServiceCategory": "Databases", "ServiceName": "Relational Database"},
     "support": {"ServiceCategory": "Other", "ServiceName": "Enterprise Support"},
     "tax": {"ChargeCategory": "Tax"},
@@ -56,8 +58,8 @@ CHARGES: dict[str, dict[str, str]] = {
 
 
 @dataclass
-class Told:
-    """What the words of one line say, beside its name."""
+class Line:
+    """The parsed words of one line, without its name."""
 
     start: int | None = None
     length: int | None = None
@@ -68,13 +70,13 @@ class Told:
     columns: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, words: list[str]) -> "Told":
-        told, rest = cls(), iter(words)
+    def parse(cls, words: list[str]) -> "Line":
+        line, rest = cls(), iter(words)
         for word in rest:
-            told._take(word, rest)
-        return told
+            line._add(word, rest)
+        return line
 
-    def _take(self, word: str, rest: Iterator[str]) -> None:
+    def _add(self, word: str, rest: Iterator[str]) -> None:
         if word == "from":
             self.start = int(next(rest)) * TIMES[next(rest)]
         elif word == "tag":
@@ -85,17 +87,17 @@ class Told:
         elif word in ("running", "unlisted", "twice"):
             self.flags.add(word)
         elif re.fullmatch(r"-?[\d.]+", word):
-            self._take_number(word, next(rest))
+            self._add_number(word, next(rest))
         else:
             self.columns[word] = next(rest)
 
-    def _take_number(self, number: str, unit: str) -> None:
+    def _add_number(self, number: str, unit: str) -> None:
         if unit in TIMES:
             self.length = int(Decimal(number) * TIMES[unit])
         elif unit in AMOUNTS:
             self.columns[AMOUNTS[unit]] = number
         else:
-            assert re.fullmatch(r"[A-Z]{3}", unit), f"'{number} {unit}' says nothing here"
+            assert re.fullmatch(r"[A-Z]{3}", unit), f"'{number} {unit}' is not understood"
             self.currency = unit
             self.money = dict.fromkeys(BASES, number)
 
@@ -105,15 +107,16 @@ class Told:
 
     def bill_columns(self) -> dict[str, object]:
         names = {"account": "SubAccountId", "payer": "BillingAccountId", "region": "RegionId", "on": "ResourceId"}
-        told = {names[key]: value for key, value in self.columns.items() if key in names}
+        names |= {"pricing": "PricingCategory", "service": "ServiceName"}
+        named = {names[key]: value for key, value in self.columns.items() if key in names}
         tags = {"Tags": json.dumps(self.tags)} if self.tags else {}
         counted = self.columns.get("gpu_count")
         details = {"SkuPriceDetails": json.dumps({"GpuCount": counted})} if counted else {}
-        return told | tags | details | {"BillingCurrency": self.currency}
+        return named | tags | details | {"BillingCurrency": self.currency}
 
 
 @dataclass
-class Telling:
+class CaseFiles:
     """The lines before the first `=>`, as files."""
 
     charges: list[Row] = field(default_factory=list)
@@ -124,63 +127,63 @@ class Telling:
     ends: dict[str, int] = field(default_factory=dict)
     machine: str = ""
 
-    def machine_line(self, name: str, told: Told) -> None:
+    def machine_line(self, name: str, line: Line) -> None:
         self.machine = name
-        self.ends.setdefault(name, told.start or 0)
-        listed = {key: value for key, value in told.columns.items() if key in SIZES}
+        self.ends.setdefault(name, line.start or 0)
+        listed = {key: value for key, value in line.columns.items() if key in SIZES}
         if listed:
-            account = {"account": told.columns.get("account", "A-1")}
+            account = {"account": line.columns.get("account", "A-1")}
             self.machines.append({"machine_id": name} | account | listed)
-        if told.money:
-            resource = told.columns.get("resource_id", name)
-            self.charges.append(hours_of(resource, told.period(), told.money, **told.bill_columns()))
+        if line.money:
+            resource = line.columns.get("resource_id", name)
+            self.charges.append(hours_of(resource, line.period(), line.money, **line.bill_columns()))
 
-    def attempt_line(self, name: str, told: Told) -> None:
+    def attempt_line(self, name: str, line: Line) -> None:
         job, _, attempt = name.partition("#")
-        machine = told.columns.pop("on", self.machine)
-        start = told.start if told.start is not None else self.ends.get(machine, 0)
-        end = None if "running" in told.flags else start + (told.length or 0)
-        unknown = set(told.columns) - {*SIZES, *LABELS, "state", "framework"}
+        machine = line.columns.pop("on", self.machine)
+        start = line.start if line.start is not None else self.ends.get(machine, 0)
+        end = None if "running" in line.flags else start + (line.length or 0)
+        unknown = set(line.columns) - {*SIZES, *LABELS, "state", "framework"}
         assert not unknown, f"an attempt has no {unknown}"
         state = {"state": "running"} if end is None else {}
-        self.placements.append(placement(job, machine, (start, end), attempt=attempt or 1, **state | told.columns))
-        if "twice" in told.flags:
+        self.placements.append(placement(job, machine, (start, end), attempt=attempt or 1, **state | line.columns))
+        if "twice" in line.flags:
             self.placements.append(self.placements[-1])
         self.ends[machine] = end or start
 
-    def measured_line(self, name: str, told: Told) -> None:
+    def measured_line(self, name: str, line: Line) -> None:
         job, _, attempt = name.partition("#")
-        (measure,) = set(told.columns) & set(MEASURES)
-        start = told.start or 0
-        columns = {"machine_id": told.columns.get("on", ""), "attempt": attempt or 1}
-        columns |= {name: told.columns[name] for name in ("from_region", "to_region") if name in told.columns}
-        span = start, start + (told.length or 0)
-        self.measured.append(measured(job, span, measure, told.columns[measure], **columns))
+        (measure,) = set(line.columns) & set(MEASURES)
+        start = line.start or 0
+        columns = {"machine_id": line.columns.get("on", ""), "attempt": attempt or 1}
+        columns |= {name: line.columns[name] for name in ("from_region", "to_region") if name in line.columns}
+        span = start, start + (line.length or 0)
+        self.measured.append(measured(job, span, measure, line.columns[measure], **columns))
 
-    def quality_line(self, name: str, told: Told) -> None:
-        better = told.columns.pop("better")
-        ((metric, value),) = told.columns.items()
+    def quality_line(self, name: str, line: Line) -> None:
+        better = line.columns.pop("better")
+        ((metric, value),) = line.columns.items()
         self.quality.append({"job_id": name, "metric": metric, "value": value, "better": better})
 
-    def charge_line(self, name: str, told: Told) -> None:
-        self.charges.append(charge(told.period(), told.money, **(CHARGES[name] | told.bill_columns())))
+    def charge_line(self, name: str, line: Line) -> None:
+        self.charges.append(charge(line.period(), line.money, **(CHARGES[name] | line.bill_columns())))
 
     def case(self, settings: str) -> Case:
         return Case(self.charges, self.placements, self.machines, settings, self.measured, self.quality)
 
 
 def case_of(text: str) -> Case:
-    """The files a story's first part tells of."""
+    """Return the files that the first part of a story describes."""
     events, _, settings = inspect.cleandoc(text).partition("\nrules\n")
-    telling = Telling()
+    files = CaseFiles()
     for line in filter(None, map(str.strip, events.splitlines())):
         kind, name, *words = line.split()
-        getattr(telling, f"{kind}_line")(name, Told.of(words))
-    return telling.case(settings)
+        getattr(files, f"{kind}_line")(name, Line.parse(words))
+    return files.case(settings)
 
 
-def tell(keeper: Bookkeeper, text: str) -> Account:
-    """The account of a story's first part; it ties to the bill on every basis."""
+def account_of(keeper: Bookkeeper, text: str) -> Account:
+    """Return the account of the first part of a story; it ties to the bill on every cost basis."""
     case = case_of(text)
     account = keeper.book(case)
     for currency in account.currencies:
@@ -193,27 +196,45 @@ def tell(keeper: Bookkeeper, text: str) -> Account:
 
 
 def _check_payers(account: Account, basis: str, lines: list[str]) -> None:
-    told: dict[tuple[str, str, str], Decimal] = {}
+    expected: dict[tuple[str, str, str], Decimal] = {}
     for line in lines:
         payer, amount, *reason = re.split(r"\s{2,}", line)
         number, _, currency = amount.partition(" ")
-        told[payer, currency or "USD", " ".join(reason)] = Decimal(number)
-    explained = {(payer, currency) for payer, currency, reason in told if reason}
+        expected[payer, currency or "USD", " ".join(reason)] = Decimal(number)
+    explained = {(payer, currency) for payer, currency, reason in expected if reason}
     got: dict[tuple[str, str, str], Decimal] = {}
     for share in account.shares:
         who = share["payer"].removesuffix("#1"), share["currency"]
         key = (*who, share["reason"] if who in explained else "")
         got[key] = got.get(key, Decimal(0)) + share[basis]
-    assert {key: value for key, value in got.items() if value} == {key: value for key, value in told.items() if value}
+    assert _not_zero(got) == _not_zero(expected)
+
+
+def at_stake(account: Account) -> dict[tuple[str, str], Decimal]:
+    """Return the money at stake by failure mode and currency."""
+    rows = account.opened.engine.rows("SELECT code, currency, at_stake FROM failure_modes WHERE at_stake <> 0")
+    return {(code, currency): amount for code, currency, amount in rows}
+
+
+def _amounts(lines: Iterable[str]) -> dict[tuple[str, str], Decimal]:
+    words = (line.split() for line in lines)
+    return {(code, currency[0] if currency else "USD"): Decimal(amount) for code, amount, *currency in words}
+
+
+def _not_zero(amounts: dict[tuple[str, str, str], Decimal]) -> dict[tuple[str, str, str], Decimal]:
+    return {key: value for key, value in amounts.items() if value}
 
 
 def check(keeper: Bookkeeper, text: str) -> None:
-    """Tell the story and compare every payer, to the last digit, and every finding."""
+    """Build the account of a story and compare every payer, to the last digit, and every finding."""
     before, *afters = re.split(r"^=>", inspect.cleandoc(text), flags=re.MULTILINE)
-    account = tell(keeper, before)
+    account = account_of(keeper, before)
     findings: set[str] = set()
     for after in afters:
         basis, *lines = after.splitlines()
+        if basis.strip() == "failure modes":
+            assert at_stake(account) == _amounts(filter(None, lines))
+            continue
         findings |= {line.removeprefix("! ") for line in lines if line.startswith("! ")}
         _check_payers(
             account, basis.strip() or "effective", [line for line in lines if line and not line.startswith("! ")]
@@ -224,15 +245,15 @@ def check(keeper: Bookkeeper, text: str) -> None:
 def story(test: Callable[[], None]) -> Callable[[Bookkeeper], None]:
     """Turn a function whose docstring is a story into a test of it."""
     text = test.__doc__ or ""
-    assert "=>" in text, f"{test.__name__} tells no story"
+    assert "=>" in text, f"{test.__name__} has no story"
 
-    def told(keeper: Bookkeeper) -> None:
+    def checked(keeper: Bookkeeper) -> None:
         check(keeper, text)
 
-    told.__name__, told.__qualname__, told.__module__, told.__doc__ = (
+    checked.__name__, checked.__qualname__, checked.__module__, checked.__doc__ = (
         test.__name__,
         test.__name__,
         test.__module__,
         text,
     )
-    return told
+    return checked

@@ -1,4 +1,4 @@
-"""Currencies: every line by the rate of its day, rounded once, and from there on to the last digit as always."""
+"""Currencies: every line is converted at the rate of its day and rounded once; after that everything is exact."""
 
 from datetime import date, timedelta
 from decimal import Decimal
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from trainfare.cli import main
 from trainfare.errors import TrainfareError
+from trainfare.query.change import change, period_costs
+from trainfare.query.cost import Question
 from trainfare.report import render
-from trainfare.report.change import change, parts
-from trainfare.report.cost import Question
 from trainfare.tables import BASES
 
 from .books import COSTS, DAY, HOUR, START, Account, Bookkeeper, charge, hours_of, placement
@@ -39,8 +39,10 @@ def converted(keeper: Bookkeeper, charges: list, rates: str, settings: str = INT
     return account(keeper, Files(charges, placements, {"rates": rates, **more}, settings))
 
 
-def test_a_bill_in_euros_is_shared_in_dollars(keeper: Bookkeeper):
-    """8 euros at 1.10 are 8.80 dollars: half for two hours, a quarter for one, a quarter idle. A line in dollars stays as it is."""
+def test_a_bill_in_euros_is_allocated_in_dollars(keeper: Bookkeeper):
+    """8 euros at 1.10 are 8.80 dollars: half for two hours, a quarter for one, a quarter idle. A line in dollars is
+    unchanged.
+    """
     made = converted(
         keeper,
         [
@@ -61,10 +63,12 @@ def test_a_bill_in_euros_is_shared_in_dollars(keeper: Bookkeeper):
         "treasury",
     )
     assert (one.original, one.converted, one.lines) == (Decimal(8), Decimal("8.8"), 1)
-    assert "converted from EUR: 8.00 EUR = 8.80 USD, at 1.1 of 2026-10-01, treasury" in render.tie(report)
+    assert "converted from EUR: 8.00 EUR = 8.80 USD, at 1.1 of 2026-10-01, treasury" in render.reconciliation_text(
+        report
+    )
 
 
-def test_what_other_rates_changed_is_a_step_of_its_own(keeper: Bookkeeper):
+def test_the_effect_of_exchange_rates_is_a_separate_step(keeper: Bookkeeper):
     """The same machine, the same hours, 8 euros a day: 8.80 dollars at 1.10, then 9.68 at 1.21."""
     charges = [hours_of("n1", (day, day + 4 * HOUR), "8", BillingCurrency="EUR") for day in (0, DAY)]
     placements = [placement(name, "n1", (day, day + 4 * HOUR), gpus=4) for name, day in (("a", 0), ("b", DAY))]
@@ -72,12 +76,12 @@ def test_what_other_rates_changed_is_a_step_of_its_own(keeper: Bookkeeper):
     files = Files(charges, placements, {"rates": CHANGING, "machines": machines}, INTO_DOLLARS)
     opened = account(keeper, files).opened
     days = [(date(2026, 10, day), date(2026, 10, day + 1)) for day in (1, 2)]
-    told = change(*(parts(opened, Question([], days=asked)) for asked in days))
-    assert (told.before, told.after) == (Decimal("8.8"), Decimal("9.68"))
-    assert [(step["step"], step["change"]) for step in told.steps] == [("currency", Decimal("0.88"))]
+    result = change(*(period_costs(opened, Question([], days=period)) for period in days))
+    assert (result.before, result.after) == (Decimal("8.8"), Decimal("9.68"))
+    assert [(step["step"], step["change"]) for step in result.steps] == [("currency", Decimal("0.88"))]
 
 
-def test_without_a_wish_currencies_stay_apart(keeper: Bookkeeper):
+def test_without_a_target_currency_nothing_is_converted(keeper: Bookkeeper):
     charges = [hours_of("n1", (0, 4 * HOUR), "8", BillingCurrency=currency) for currency in ("EUR", "USD")]
     made = converted(keeper, charges, f"{RATES}\n2026-10-01,EUR,USD,1.10,treasury\n", settings="")
     assert made.currencies == ["EUR", "USD"]
@@ -85,8 +89,8 @@ def test_without_a_wish_currencies_stay_apart(keeper: Bookkeeper):
     assert made.report(currency="EUR").conversions == []
 
 
-def test_a_weekend_has_the_rate_of_friday(keeper: Bookkeeper):
-    """October 3 and 4 of 2026 are a weekend, and the table has nothing after Friday; the line of Thursday has its own rate."""
+def test_a_weekend_uses_the_rate_of_friday(keeper: Bookkeeper):
+    """October 3 and 4, 2026 are a weekend, and the table ends on Friday; the line of Thursday has its own rate."""
     charges = [charge((day * DAY, day * DAY + HOUR), "1", BillingCurrency="EUR") for day in (0, 2, 3)]
     made = converted(keeper, charges, f"{RATES}\n2026-10-01,EUR,USD,1.10,t\n2026-10-02,EUR,USD,1.20,t\n")
     assert [(one.rate, one.rate_day.day, one.lines) for one in made.report().conversions] == [
@@ -97,7 +101,7 @@ def test_a_weekend_has_the_rate_of_friday(keeper: Bookkeeper):
 
 
 def test_the_banks_own_file_is_read_as_it_is(keeper: Bookkeeper):
-    """Of its rates euros become dollars as they stand, pounds through euros; kronor are N/A on the second, so the first counts."""
+    """Its rates convert euros directly and pounds through euros; kronor are N/A on the second, so the first counts."""
     charges = [charge((DAY, DAY + HOUR), "100", BillingCurrency=name) for name in ("EUR", "GBP", "SEK")]
     made = converted(keeper, charges, ECB)
     pounds, kronor = (nearest_rate(Fraction("1.1172"), Fraction("0.8338")), nearest_rate(Fraction("1.1"), Fraction(11)))
@@ -118,7 +122,7 @@ def nearest_rate(above: Fraction, below: Fraction) -> Decimal:
 
 
 def test_the_extra_writes_the_banks_rates_as_a_table(keeper: Bookkeeper, tmp_path: Path):
-    """What comes with the package is what the bank publishes: on 2026-10-01 its file has one rate per currency."""
+    """The rates in the package are those that the bank publishes: on 2026-10-01 its file has one rate per currency."""
     with pytest.raises(SystemExit) as left:
         main(["rates", str(tmp_path / "ecb.csv"), "--since", "2026-09-28", "--currency", "USD", "--currency", "JPY"])
     assert not left.value.code
@@ -131,7 +135,7 @@ def test_the_extra_writes_the_banks_rates_as_a_table(keeper: Bookkeeper, tmp_pat
     assert left.value.code == 2
 
 
-def test_a_rate_counts_backwards_too(keeper: Bookkeeper):
+def test_the_inverse_of_a_rate_is_used(keeper: Bookkeeper):
     made = converted(keeper, [charge((0, HOUR), "3", BillingCurrency="EUR")], f"{RATES}\n2026-10-01,USD,EUR,0.9,t\n")
     (one,) = made.report().conversions
     assert one.rate == nearest_rate(Fraction(1), Fraction("0.9"))
@@ -139,26 +143,26 @@ def test_a_rate_counts_backwards_too(keeper: Bookkeeper):
 
 
 def test_a_ledger_is_converted_like_a_bill(keeper: Bookkeeper):
-    labour = "day,person,hours,rate,currency,job_id\n2026-10-02,ann,2,50,EUR,a\n"
+    labor = "day,person,hours,rate,currency,job_id\n2026-10-02,ann,2,50,EUR,a\n"
     charges = [hours_of("n1", (0, 4 * HOUR), "8")]
-    made = converted(keeper, charges, f"{RATES}\n2026-10-01,EUR,USD,1.5,t\n", labour=labour)
+    made = converted(keeper, charges, f"{RATES}\n2026-10-01,EUR,USD,1.5,t\n", labor=labor)
     assert made.owed() == {"a": Decimal(4 + 150), "b": Decimal(2), "__idle__": Decimal(2)}
 
 
-def test_a_missing_rate_stops_the_month_with_all_that_is_missing(keeper: Bookkeeper):
+def test_missing_rates_are_all_reported_at_once(keeper: Bookkeeper):
     charges = [charge((day * DAY, day * DAY + HOUR), "1", BillingCurrency="EUR") for day in (0, 10, 11, 20)]
     charges += [charge((0, HOUR), "1", BillingCurrency="GBP")]
     with pytest.raises(TrainfareError) as raised:
         converted(keeper, charges, f"{RATES}\n2026-10-01,EUR,USD,1.10,t\n")
     assert [line for line in str(raised.value).splitlines() if line.startswith("book")] == [
-        "book 2026-10: there is no rate from EUR to USD for 2026-10-11 to 2026-10-12, nor of the 7 days before",
-        "book 2026-10: there is no rate from EUR to USD for 2026-10-21, nor of the 7 days before",
-        "book 2026-10: there is no rate from GBP to USD for 2026-10-01, nor of the 7 days before",
+        "book 2026-10: no exchange rate from EUR to USD for 2026-10-11 to 2026-10-12 or the 7 days before",
+        "book 2026-10: no exchange rate from EUR to USD for 2026-10-21 or the 7 days before",
+        "book 2026-10: no exchange rate from GBP to USD for 2026-10-01 or the 7 days before",
     ]
 
 
-def test_two_rates_of_a_day_are_refused(keeper: Bookkeeper):
-    with pytest.raises(TrainfareError, match=r"from EUR to USD of 2026-10-01 is told as 1.1 and 1.2"):
+def test_two_rates_for_one_day_are_rejected(keeper: Bookkeeper):
+    with pytest.raises(TrainfareError, match=r"from EUR to USD on 2026-10-01 is given as 1.1 and 1.2"):
         converted(keeper, [charge((0, HOUR), "1")], f"{RATES}\n2026-10-01,EUR,USD,1.10,t\n2026-10-01,EUR,USD,1.2,t\n")
 
 
@@ -172,7 +176,7 @@ rates_given = st.decimals(Decimal("0.00000000000001"), 10**6, places=14, allow_n
 )
 @examples(25)
 def test_every_line_is_its_amount_times_the_rate_of_its_day(keeper: Bookkeeper, lines, rates):
-    """Told again in fractions, without any of our code: lines, shares and the table of conversions agree to the last digit."""
+    """Recomputed with fractions, without our code: lines, shares and the table of conversions agree exactly."""
     charges = [charge((day * DAY, day * DAY + HOUR), f"{amount:f}", BillingCurrency="EUR") for amount, day in lines]
     days = [f"2026-10-{day + 1:02},EUR,USD,{rate:f},t" for day, rate in enumerate(rates)]
     made = converted(keeper, charges, "\n".join([RATES, *days]) + "\n")
@@ -187,7 +191,7 @@ def test_every_line_is_its_amount_times_the_rate_of_its_day(keeper: Bookkeeper, 
 
 @given(st.lists(st.tuples(amounts, rates_given), min_size=1, max_size=4))
 @examples(15)
-def test_a_credit_undoes_its_charge_after_converting(keeper: Bookkeeper, lines):
+def test_a_credit_cancels_its_charge_after_conversion(keeper: Bookkeeper, lines):
     charges = [
         charge((day * DAY, day * DAY + HOUR), f"{sign * amount:f}", BillingCurrency="EUR")
         for day, (amount, _) in enumerate(lines)
@@ -208,8 +212,10 @@ def test_converting_into_its_own_currency_changes_nothing(keeper: Bookkeeper, gi
     assert sum(Decimal(str(row[COSTS["effective"]])) for row in charges) == sum(same.owed().values())
 
 
-def test_prices_for_estimates_are_converted_by_the_day_that_is_estimated(keeper: Bookkeeper):
-    """A machine that no bill knows yet, at 30 euros an hour: an hour of the second day at 2 dollars a euro, one of the third at 3."""
+def test_prices_for_estimates_are_converted_at_the_rate_of_the_estimated_day(keeper: Bookkeeper):
+    """A machine that is not billed yet, at 30 euros an hour: one hour on the second day at 2 dollars a euro, one on
+    the third at 3.
+    """
     ledgers = {
         "machines": "machine_id,gpu_model,gpus,existed_from,existed_to\nb1,b200,8,2026-10-02,2026-10-03T01:00:00Z\n",
         "prices": "kind,term,price,currency,valid_from,source\nb200,contract,30,EUR,2026-01-01,contract 7\n",

@@ -1,4 +1,4 @@
-"""Hours and rates of the report: money over hours, divided last, and null where there are no hours."""
+"""Hours and rates of the report: cost over hours, divided last, and null where there are no hours."""
 
 from decimal import Decimal
 
@@ -7,11 +7,11 @@ from click.testing import CliRunner
 
 from trainfare.cli.main import cli
 from trainfare.errors import IncompleteError, TrainfareError
-from trainfare.report.cost import Question
-from trainfare.report.job import attempts, rates
+from trainfare.query.cost import Question
+from trainfare.query.job import attempts, rates
 
 from .books import DAY, HOUR, Bookkeeper, Case, charge, hours_of, placement, stamp
-from .story import case_of, tell
+from .story import account_of, case_of
 
 UNEQUAL = """
 machine  n1  4 gpus  4 h  8.00 USD
@@ -23,7 +23,7 @@ attempt  b   8 gpus  1 h  team nlp
 
 
 def test_a_groups_rate_is_not_the_mean_of_its_members(keeper: Bookkeeper):
-    account = tell(keeper, UNEQUAL)
+    account = account_of(keeper, UNEQUAL)
     jobs = account.rows("job")
     assert (jobs["a"].rate, jobs["b"].rate) == (Decimal(2), Decimal(10))
     (team,) = account.report(["team"]).rows
@@ -32,13 +32,13 @@ def test_a_groups_rate_is_not_the_mean_of_its_members(keeper: Bookkeeper):
 
 
 def test_a_rate_per_gpu_hour_divides_by_gpu_hours(keeper: Bookkeeper):
-    account = tell(keeper, UNEQUAL)
+    account = account_of(keeper, UNEQUAL)
     (team,) = account.report(["team"], per="gpu").rows
     assert (team.gpu_seconds, team.rate) == (Decimal(20 * HOUR), Decimal("0.8"))
 
 
 def test_wall_hours_are_the_union_and_gpu_hours_the_sum(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  6 h  6.00 USD
@@ -56,7 +56,7 @@ def test_wall_hours_are_the_union_and_gpu_hours_the_sum(keeper: Bookkeeper):
 
 
 def test_wall_hours_of_two_jobs_add_up_even_at_the_same_time(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  4 h  8.00 USD
@@ -68,7 +68,7 @@ def test_wall_hours_of_two_jobs_add_up_even_at_the_same_time(keeper: Bookkeeper)
 
 
 def test_a_job_that_is_not_on_the_bill_has_hours_and_no_cost(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  4 h  8.00 USD
@@ -86,7 +86,7 @@ def test_a_job_that_is_not_on_the_bill_has_hours_and_no_cost(keeper: Bookkeeper)
 
 
 def test_unbilled_hours_stay_unbilled_day_by_day(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  48 h  8.00 USD
@@ -99,7 +99,7 @@ def test_unbilled_hours_stay_unbilled_day_by_day(keeper: Bookkeeper):
 
 
 def test_hours_before_and_after_the_bill_are_unbilled(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  2 h  8.00 USD  from 2 h
@@ -111,7 +111,7 @@ def test_hours_before_and_after_the_bill_are_unbilled(keeper: Bookkeeper):
 
 
 def test_a_job_that_still_runs_has_hours_up_to_the_end_of_the_bill(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  4 h  8.00 USD
@@ -122,8 +122,8 @@ def test_a_job_that_still_runs_has_hours_up_to_the_end_of_the_bill(keeper: Bookk
     assert (job.cost, job.wall_seconds, job.unbilled_wall_seconds) == (Decimal(6), 3 * HOUR, 0)
 
 
-def test_a_job_with_money_and_no_hours_has_no_rate(keeper: Bookkeeper):
-    account = tell(
+def test_a_group_with_cost_but_no_hours_has_no_rate(keeper: Bookkeeper):
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  4 h  8.00 USD
@@ -136,7 +136,7 @@ def test_a_job_with_money_and_no_hours_has_no_rate(keeper: Bookkeeper):
 
 
 def test_a_machine_written_in_another_case_is_one_machine(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  N1  4 gpus  4 h  8.00 USD
@@ -147,8 +147,8 @@ def test_a_machine_written_in_another_case_is_one_machine(keeper: Bookkeeper):
     assert (row.cost, row.wall_seconds, row.rate) == (Decimal(8), 4 * HOUR, Decimal(2))
 
 
-def test_what_a_cluster_shares_belongs_to_none_of_its_machines(keeper: Bookkeeper):
-    account = tell(
+def test_cost_shared_within_a_cluster_belongs_to_none_of_its_machines(keeper: Bookkeeper):
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  4 h  8.00 USD  cluster c1
@@ -165,15 +165,15 @@ def test_what_a_cluster_shares_belongs_to_none_of_its_machines(keeper: Bookkeepe
     assert {share["machine_id"] for share in account.shares} == {None}
 
 
-@pytest.mark.parametrize("turn", [1, -1], ids=["as billed", "turned around"])
-def test_what_names_a_job_belongs_to_none_of_its_machines(keeper: Bookkeeper, turn: int):
+@pytest.mark.parametrize("step", [1, -1], ids=["as billed", "reversed"])
+def test_cost_tagged_with_a_job_belongs_to_none_of_its_machines(keeper: Bookkeeper, step: int):
     lines = [hours_of(name, (0, HOUR), "1.00", Tags='{"job_id": "a"}') for name in ("n1", "n2")]
     held = [placement("a", name, (0, HOUR), gpus=1) for name in ("n1", "n2")]
-    account = keeper.book(Case(lines[::turn], held, [{"machine_id": name, "gpus": 1} for name in ("n1", "n2")]))
+    account = keeper.book(Case(lines[::step], held, [{"machine_id": name, "gpus": 1} for name in ("n1", "n2")]))
     assert [(share["payer"], share["machine_id"], share["effective"]) for share in account.shares] == [("a#1", None, 2)]
 
 
-def test_a_machine_name_goes_to_the_resource_that_existed_then(keeper: Bookkeeper):
+def test_a_machine_name_is_resolved_to_the_resource_that_existed_then(keeper: Bookkeeper):
     account = keeper.book(
         Case(
             [hours_of("i-1", (0, 4 * HOUR), "4.00"), hours_of("i-2", (4 * HOUR, 8 * HOUR), "8.00")],
@@ -201,60 +201,62 @@ def test_a_machine_name_goes_to_the_resource_that_existed_then(keeper: Bookkeepe
     assert (job.wall_seconds, job.unbilled_wall_seconds, job.gpu_seconds) == (4 * HOUR, 0, Decimal(4 * HOUR))
 
 
-@pytest.mark.parametrize("turn", [1, -1], ids=["as billed", "turned around"])
-def test_a_machines_size_is_found_in_whichever_line_tells_its_type(keeper: Bookkeeper, turn: int):
-    """Lines of one instance differ in their description; the order of a bill's lines means nothing."""
+@pytest.mark.parametrize("step", [1, -1], ids=["as billed", "reversed"])
+def test_a_machines_size_is_found_in_whichever_line_names_its_type(keeper: Bookkeeper, step: int):
+    """Lines of one instance differ in their description; the order of the bill's lines does not matter."""
     lines = [
         hours_of("i-1", (0, HOUR), "1.00", ChargeDescription="data processed, per GB"),
         hours_of("i-1", (0, HOUR), "7.00", ChargeDescription="On Demand p4d.24xlarge hour"),
     ]
-    account = keeper.book(Case(lines[::turn], [placement("a", "i-1", (0, HOUR), gpus=4)]))
+    account = keeper.book(Case(lines[::step], [placement("a", "i-1", (0, HOUR), gpus=4)]))
     assert account.owed() == {"a": Decimal(4), "__idle__": Decimal(4)}
 
 
-def test_a_bill_without_list_cost_says_so(keeper: Bookkeeper):
-    told = {"effective": "8.00", "billed": "8.00", "contracted": "8.00"}
-    account = keeper.book(Case([charge((0, DAY), told, ServiceCategory="Storage")]))
+def test_a_bill_without_list_cost_is_reported(keeper: Bookkeeper):
+    costs = {"effective": "8.00", "billed": "8.00", "contracted": "8.00"}
+    account = keeper.book(Case([charge((0, DAY), costs, ServiceCategory="Storage")]))
     assert account.findings == {"COST_MISSING"}
     assert account.report(basis="list").total == 0
 
 
-def test_a_cost_that_no_line_tells_is_not_known_and_not_zero(keeper: Bookkeeper):
-    told = {"effective": "8.00", "billed": "8.00", "contracted": "8.00"}
-    lines = [hours_of("n1", (0, 4 * HOUR), told)]
+def test_a_cost_that_no_line_has_is_unknown_and_not_zero(keeper: Bookkeeper):
+    costs = {"effective": "8.00", "billed": "8.00", "contracted": "8.00"}
+    lines = [hours_of("n1", (0, 4 * HOUR), costs)]
     folder = keeper.write(Case(lines, [placement("a", "n1", (0, 4 * HOUR))]))
     files = [str(folder / "bill.csv"), "--jobs", str(folder / "jobs.csv")]
-    with pytest.raises(IncompleteError) as refused:
+    with pytest.raises(IncompleteError) as rejected:
         CliRunner().invoke(cli, ["report", *files, "--basis", "list"], catch_exceptions=False)
-    assert str(refused.value) == "basis: the bill has no list cost\n  Choose another: effective, billed, contracted."
+    assert str(rejected.value) == "basis: the bill has no list cost\n  Choose another: effective, billed, contracted."
     opened = keeper.account(folder).opened
-    on_each = {row["basis"]: (row["cost"], row["wall"]) for row in rates(opened, Question([], only=(("job", ("a",)),)))}
-    assert on_each == {basis: (Decimal(8), Decimal(2)) for basis in told} | {"list": (None, None)}
+    by_basis = {
+        row["basis"]: (row["cost"], row["wall"]) for row in rates(opened, Question([], filters=(("job", ("a",)),)))
+    }
+    assert by_basis == {basis: (Decimal(8), Decimal(2)) for basis in costs} | {"list": (None, None)}
 
 
-def test_a_month_that_commitments_cover_is_billed_at_zero(keeper: Bookkeeper):
-    """BilledCost stands on every line, so 0 is what was billed."""
-    told = {"effective": "8.00", "billed": "0", "list": "9.00", "contracted": "9.00"}
-    opened = keeper.book(Case([charge((0, DAY), told, ServiceCategory="Storage")])).opened
-    assert opened.told("USD") == ["effective", "billed", "list", "contracted"]
+def test_a_month_covered_by_commitments_is_billed_at_zero(keeper: Bookkeeper):
+    """BilledCost is on every line, so 0 is what was billed."""
+    costs = {"effective": "8.00", "billed": "0", "list": "9.00", "contracted": "9.00"}
+    opened = keeper.book(Case([charge((0, DAY), costs, ServiceCategory="Storage")])).opened
+    assert opened.known_bases("USD") == ["effective", "billed", "list", "contracted"]
     assert opened.currency(None, basis="billed") == "USD"
 
 
-def test_a_bill_of_nothing_tells_every_cost(keeper: Bookkeeper):
-    """Free of charge is known to be 0 on all of them."""
+def test_a_free_bill_has_every_cost_basis(keeper: Bookkeeper):
+    """Free of charge means 0 on every cost basis."""
     opened = keeper.book(Case([charge((0, DAY), "0", ServiceCategory="Storage")])).opened
-    assert opened.told("USD") == ["effective", "billed", "list", "contracted"]
+    assert opened.known_bases("USD") == ["effective", "billed", "list", "contracted"]
 
 
-def test_a_report_in_two_currencies_is_refused_until_one_is_chosen(keeper: Bookkeeper):
-    account = tell(
+def test_a_report_in_two_currencies_is_rejected_until_one_is_chosen(keeper: Bookkeeper):
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  4 h  8.00 USD
         machine  n2  4 gpus  4 h  4.00 EUR
         """,
     )
-    with pytest.raises(TrainfareError, match="EUR and USD, which are never added up"):
+    with pytest.raises(TrainfareError, match="EUR and USD, which are never added together"):
         account.opened.currency(None)
     assert account.opened.currency("EUR") == "EUR"
     assert account.report(currency="EUR").total == Decimal(4)
@@ -271,9 +273,9 @@ def test_two_files_in_cost_per_hour_out(keeper: Bookkeeper):
     ]
 
 
-def test_hours_that_are_paid_in_another_currency_are_no_hours_of_this_one(keeper: Bookkeeper):
+def test_hours_paid_in_another_currency_do_not_count_in_this_one(keeper: Bookkeeper):
     """a trains two hours for 8.00 USD and b six hours for 3.00 EUR, both for one team."""
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  2 h  8.00 USD
@@ -290,9 +292,9 @@ def test_hours_that_are_paid_in_another_currency_are_no_hours_of_this_one(keeper
     assert rates == {"USD": (Decimal(4), 6), "EUR": (Decimal("0.5"), 2)}
 
 
-def test_an_attempt_that_is_paid_in_two_currencies_has_its_own_hours_in_each(keeper: Bookkeeper):
+def test_an_attempt_paid_in_two_currencies_has_separate_hours_in_each(keeper: Bookkeeper):
     """One attempt holds four GPUs for two hours at 8.00 USD, and four others for six hours at 12.00 EUR."""
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  2 h  8.00 USD
@@ -301,15 +303,15 @@ def test_an_attempt_that_is_paid_in_two_currencies_has_its_own_hours_in_each(kee
         attempt  a   4 gpus  6 h
         """,
     )
-    told = {}
+    by_currency = {}
     for currency in ("USD", "EUR"):
-        (attempt,) = attempts(account.opened, Question([], currency=currency, only=(("job", ("a",)),)))
-        told[currency] = attempt["cost"], attempt["rate"]
-    assert told == {"USD": (Decimal(8), Decimal(1)), "EUR": (Decimal(12), Decimal("0.5"))}
+        (attempt,) = attempts(account.opened, Question([], currency=currency, filters=(("job", ("a",)),)))
+        by_currency[currency] = attempt["cost"], attempt["rate"]
+    assert by_currency == {"USD": (Decimal(8), Decimal(1)), "EUR": (Decimal(12), Decimal("0.5"))}
 
 
-def test_a_cost_that_a_cluster_shares_makes_hours_billed_in_its_currency(keeper: Bookkeeper):
-    account = tell(
+def test_cost_shared_within_a_cluster_makes_hours_billed_in_its_currency(keeper: Bookkeeper):
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  cluster c1

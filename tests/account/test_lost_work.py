@@ -1,4 +1,4 @@
-"""Which part of a job's money was kept, lost or overhead: stories, and the law that the three are all of it."""
+"""Which part of a job's cost was kept, lost or overhead: stories, and the property that the three add up to it."""
 
 import inspect
 import re
@@ -11,8 +11,8 @@ from hypothesis import given
 from trainfare.tables import BASES
 
 from .books import Account, Bookkeeper, Case
-from .invented import interrupted_jobs
-from .story import tell
+from .generated import interrupted_jobs
+from .story import account_of
 from .test_properties import examples
 
 STORIES = {
@@ -27,7 +27,7 @@ STORIES = {
         a#1  kept 2.00  lost 1.00  overhead 2.00  measured
         a#2  kept 3.00  lost 2.00  measured
     """,
-    "without steps the start is reckoned back from the first checkpoint by the pace between checkpoints": """
+    "without steps the start is computed back from the first checkpoint at the pace between checkpoints": """
         machine  n1   4 gpus  10 h  10.00 USD
         attempt  a#1  4 gpus  5 h  state node_failed
         measured a#1  checkpoint 100  1 h  from 1 h
@@ -38,7 +38,7 @@ STORIES = {
         a#1  kept 2.00  overhead 2.00  lost 1.00  measured
         a#2  kept 2.00  lost 2.00  overhead 1.00  measured
     """,
-    "an attempt that was interrupted before it saved anything is lost whole": """
+    "an attempt that was interrupted before it saved anything is lost entirely": """
         machine  n1   4 gpus  10 h  10.00 USD
         attempt  a#1  4 gpus  5 h  state failed
         attempt  a#2  4 gpus  5 h  from 5 h
@@ -47,29 +47,29 @@ STORIES = {
         a#1  lost 5.00  measured
         a#2  kept 4.00  overhead 1.00  measured
     """,
-    "without checkpoints an interrupted attempt is lost at most whole": """
+    "without checkpoints all of an interrupted attempt is an upper bound of what is lost": """
         machine  n1   4 gpus  10 h  10.00 USD
         attempt  a#1  4 gpus  5 h  state preempted
         attempt  a#2  4 gpus  5 h  from 5 h
         =>
         a#1  lost 5.00  at most
     """,
-    "who completes, runs on or is stopped for good has lost nothing": """
+    "an attempt that completes, still runs or is stopped for good has lost nothing": """
         machine  n1  4 gpus  4 h  4.00 USD
         attempt  a   1 gpus  4 h  from 0 h
         attempt  b   1 gpus  from 0 h  running  state running
-        attempt  d   1 gpus  4 h  from 0 h  state cancelled
+        attempt  d   1 gpus  4 h  from 0 h  state canceled
         attempt  e   1 gpus  4 h  from 0 h  state unknown
         =>
     """,
-    "who is stopped and tried again has lost it": """
+    "an attempt that is stopped and then retried is lost": """
         machine  n1   4 gpus  4 h  4.00 USD
-        attempt  a#1  4 gpus  1 h  state cancelled
+        attempt  a#1  4 gpus  1 h  state canceled
         attempt  a#2  4 gpus  3 h
         =>
         a#1  lost 1.00  at most
     """,
-    "a checkpoint that was not finished saves nothing, and one told by several machines counts once": """
+    "an unfinished checkpoint saves nothing, and one reported by several machines counts once": """
         machine  n1   4 gpus  10 h  5.00 USD
         machine  n2   4 gpus  10 h  5.00 USD
         attempt  a    4 gpus  10 h  from 0 h  on n1  state failed
@@ -81,7 +81,7 @@ STORIES = {
         =>
         a#1  kept 4.00  overhead 1.00  lost 5.00  measured
     """,
-    "a checkpoint that another clock has up to a minute after the end was finished at the end": """
+    "a checkpoint up to a minute after the end by another clock was finished at the end": """
         machine  n1   4 gpus  10 h  36.00 USD
         attempt  a    4 gpus  10 h  from 0 h  state failed
         measured a    step 1  1 h  from 0 h
@@ -89,7 +89,7 @@ STORIES = {
         =>
         a#1  kept 34.23  overhead 1.77  measured
     """,
-    "money is cut day by day, as the time of each day": """
+    "cost is split day by day, like the time of each day": """
         machine  n1   4 gpus  48 h  48.00 USD
         attempt  a    4 gpus  40 h  from 4 h  state failed
         measured a    step 1  1 h  from 4 h
@@ -102,7 +102,7 @@ STORIES = {
 
 
 def parts(account: Account, basis: str = "effective") -> dict[str, dict[str, object]]:
-    """Of each attempt that did not keep everything, by its name: the parts of its money, and how they are known."""
+    """The parts of the cost of each attempt that did not keep everything, and how they are known."""
     found: dict[str, dict[str, object]] = {}
     sql = f"SELECT job_id || '#' || attempt, part, how, sum({basis}) FROM work GROUP BY ALL"
     for payer, part, how, money in account.opened.engine.rows(sql):
@@ -114,19 +114,19 @@ def parts(account: Account, basis: str = "effective") -> dict[str, dict[str, obj
     return found
 
 
-def told(lines: str) -> dict[str, dict[str, object]]:
+def expected_parts(lines: str) -> dict[str, dict[str, object]]:
     found = {}
     for line in filter(None, map(str.strip, lines.splitlines())):
-        payer, *words = re.split(r"\s{2,}", line)
-        amounts = {word.split()[0]: Decimal(word.split()[1]) for word in words[:-1]}
-        found[payer] = {"how": words[-1]} | amounts
+        payer, *cells = re.split(r"\s{2,}", line)
+        amounts = {cell.split()[0]: Decimal(cell.split()[1]) for cell in cells[:-1]}
+        found[payer] = {"how": cells[-1]} | amounts
     return found
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_what_was_kept_and_what_was_lost(keeper: Bookkeeper, name: str) -> None:
+def test_kept_and_lost_work(keeper: Bookkeeper, name: str) -> None:
     before, _, after = inspect.cleandoc(STORIES[name]).partition("=>")
-    assert parts(tell(keeper, before)) == told(after)
+    assert parts(account_of(keeper, before)) == expected_parts(after)
 
 
 SEEN: set[str] = set()
@@ -138,23 +138,25 @@ def within(span: tuple[int, int], day: int) -> int:
     return max(0, min(span[1], (day + 1) * DAY) - max(span[0], day * DAY))
 
 
-def cut_by_hand(spans: dict[str, list[tuple[int, int]]], day: int, money: Decimal) -> dict[str, Decimal]:
-    """The lost and the overhead part of a share, in whole units: what does not divide is kept, if anything was."""
+def split_by_hand(spans: dict[str, list[tuple[int, int]]], day: int, money: Decimal) -> dict[str, Decimal]:
+    """The lost and the overhead part of a share, in integer units: what does not divide is kept, if anything was."""
     seconds = {part: sum(within(span, day) for span in spans[part]) for part in spans}
-    if not seconds["whole"]:
+    if not seconds["total"]:
         seconds = {part: sum(end - start for start, end in spans[part]) for part in spans}
-    units, whole = int(money.scaleb(12)), seconds["whole"]
+    units, total = int(money.scaleb(12)), seconds["total"]
     size, sign = abs(units), -1 if units < 0 else 1
-    cut = {part: sign * (size * seconds[part] // whole) for part in ("lost", "overhead")}
-    if seconds["lost"] and seconds["lost"] + seconds["overhead"] == whole:
+    cut = {part: sign * (size * seconds[part] // total) for part in ("lost", "overhead")}
+    if seconds["lost"] and seconds["lost"] + seconds["overhead"] == total:
         cut["lost"] = units - cut["overhead"]
     return {part: Decimal(cut[part]).scaleb(-12) for part in cut if seconds[part]}
 
 
 @examples(24)
 @given(case=interrupted_jobs())
-def test_kept_lost_and_overhead_are_the_spend_of_the_attempt_to_the_last_digit(keeper: Bookkeeper, case: Case) -> None:
-    """Each part is the one worked out by hand from the spans, and together they are not more than there is: the rest is kept."""
+def test_kept_lost_and_overhead_add_up_to_the_cost_of_the_attempt(keeper: Bookkeeper, case: Case) -> None:
+    """Each part equals the one computed by hand from the spans, and together they never exceed the cost: the rest is
+    kept.
+    """
     engine = keeper.book(case).opened.engine
     spans: dict[tuple[str, int], dict[str, list[tuple[int, int]]]] = {}
     for job, attempt, starts, ends, part in engine.rows("SELECT job_id, attempt, starts, ends, part FROM book_work"):
@@ -162,7 +164,7 @@ def test_kept_lost_and_overhead_are_the_spend_of_the_attempt_to_the_last_digit(k
     runs = "SELECT job_id, attempt, min(starts), max(ends) FROM book_placements GROUP BY ALL"
     for job, attempt, starts, ends in engine.rows(runs):
         if (job, attempt) in spans:
-            spans[job, attempt]["whole"] = [(starts, ends)]
+            spans[job, attempt]["total"] = [(starts, ends)]
     keys = "job_id, attempt, day, category, currency"
     for basis in BASES:
         found = {row[:-1]: row[-1] for row in engine.rows(f"SELECT {keys}, part, sum({basis}) FROM work GROUP BY ALL")}
@@ -170,7 +172,7 @@ def test_kept_lost_and_overhead_are_the_spend_of_the_attempt_to_the_last_digit(k
         for *key, money in engine.rows(f"SELECT {keys}, {basis} FROM shares"):
             job, attempt, day = key[:3]
             if (job, attempt) in spans:
-                cut = cut_by_hand(spans[job, attempt], (day - date(1970, 1, 1)).days, money)
+                cut = split_by_hand(spans[job, attempt], (day - date(1970, 1, 1)).days, money)
                 assert abs(sum(cut.values())) <= abs(money)
                 for part, part_money in cut.items():
                     expected[*key, part] = expected.get((*key, part), Decimal(0)) + part_money
@@ -178,13 +180,15 @@ def test_kept_lost_and_overhead_are_the_spend_of_the_attempt_to_the_last_digit(k
     SEEN.update(f"{part} {how}" for part, how in engine.rows("SELECT DISTINCT part, how FROM work"))
 
 
-def test_the_months_above_had_every_kind_of_work() -> None:
+def test_the_generated_months_had_every_kind_of_work() -> None:
     assert {"lost measured", "overhead measured", "lost at most"} == SEEN
 
 
-def test_an_interrupted_job_gets_an_interval_and_a_calm_one_does_not(keeper: Bookkeeper) -> None:
-    """Job a's pool is interrupted every 5 hours of one machine, job b's never. Writing takes 6 minutes: Daly says every 56."""
-    account = tell(
+def test_only_an_interrupted_job_is_advised_an_interval(keeper: Bookkeeper) -> None:
+    """Job a's pool is interrupted every 5 hours of one machine, job b's never. Writing takes 6 minutes: Daly says every
+    56.
+    """
+    account = account_of(
         keeper,
         """
         machine  n1   4 gpus  10 h  10.00 USD  pool spot

@@ -1,4 +1,4 @@
-"""Laws of dividing money, in Python and in the engine, for amounts from one unit to more than there is."""
+"""Laws of splitting money, in Python and in the engine, for amounts from one unit to astronomical ones."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -35,24 +35,24 @@ def test_a_credit_undoes_its_charge(total, weights):
 
 @LAWS
 @given(totals, weights, st.randoms(use_true_random=False))
-def test_the_order_of_payers_means_nothing(total, weights, rng):
+def test_the_order_of_payers_does_not_matter(total, weights, rng):
     shuffled = dict(rng.sample(list(weights.items()), len(weights)))
     assert split(total, shuffled) == split(total, weights)
 
 
 @LAWS
 @given(totals, weights)
-def test_everybody_but_the_heaviest_gets_exactly_the_whole_part(total, weights):
-    parts, whole = split(total, weights), sum(weights.values())
+def test_every_payer_but_the_heaviest_gets_exactly_the_integer_part(total, weights):
+    parts, total_weight = split(total, weights), sum(weights.values())
     heaviest = min(weights, key=lambda payer: (-weights[payer], payer))
     for payer in parts.keys() - {heaviest}:
-        assert parts[payer] == (1 if total >= 0 else -1) * (abs(total) * weights[payer] // whole)
-    assert 0 <= abs(parts[heaviest]) - abs(total) * weights[heaviest] // whole < len(parts)
+        assert parts[payer] == (1 if total >= 0 else -1) * (abs(total) * weights[payer] // total_weight)
+    assert 0 <= abs(parts[heaviest]) - abs(total) * weights[heaviest] // total_weight < len(parts)
 
 
 @LAWS
 @given(totals, weights)
-def test_who_weighs_nothing_gets_nothing(total, weights):
+def test_a_payer_without_weight_gets_nothing(total, weights):
     assert split(total, weights | {"nobody": 0}) == split(total, weights)
 
 
@@ -64,7 +64,7 @@ def test_only_proportions_count(total, weights, factor):
 
 @LAWS
 @given(st.integers(-(10**12), 10**12), weights, st.integers(1, 9))
-def test_clones_pay_together_what_the_one_paid_where_the_pot_divides(price, weights, clones):
+def test_clones_together_pay_what_the_original_paid_if_the_pot_divides(price, weights, clones):
     payer = min(weights)
     wide = {name: weight * clones for name, weight in weights.items()}
     pot = price * sum(wide.values())
@@ -76,7 +76,7 @@ def test_clones_pay_together_what_the_one_paid_where_the_pot_divides(price, weig
 
 @LAWS
 @given(totals, weights, st.integers(2, 9))
-def test_clones_hold_the_same_and_differ_by_what_does_not_divide(total, weights, clones):
+def test_clones_differ_only_by_what_does_not_divide(total, weights, clones):
     cloned = {f"{payer}-{number}": weight for payer, weight in weights.items() for number in range(clones)}
     parts = split(total, cloned)
     for payer, weight in weights.items():
@@ -86,13 +86,13 @@ def test_clones_hold_the_same_and_differ_by_what_does_not_divide(total, weights,
 
 
 @pytest.mark.parametrize("bad", [{}, {"a": 0}, {"a": -1, "b": 2}])
-def test_there_must_be_somebody_to_divide_among(bad):
+def test_a_split_needs_a_payer_with_weight(bad):
     with pytest.raises(ValueError):
         split(1, bad)
 
 
 @pytest.mark.parametrize("finer", ["0.0000000000001", "1e-13", "-3.1234567890123"])
-def test_an_amount_finer_than_a_unit_is_refused(finer):
+def test_an_amount_finer_than_a_unit_is_rejected(finer):
     with pytest.raises(ValueError, match="finer"):
         units(finer)
 
@@ -111,7 +111,7 @@ def engine() -> Iterator[DuckDB]:
 
 
 def answers(engine: DuckDB, sql: str, columns: str, rows: list[tuple[object, ...]]) -> list[object]:
-    """What an expression gives for each row of arguments, as columns of a table, where the engine's own types apply."""
+    """Return the value of an expression for each row of arguments, as columns of a table with the engine's types."""
     engine.values("given", f"number INTEGER, {columns}", [(number, *row) for number, row in enumerate(rows)])
     return [answer for (answer,) in engine.rows(f"SELECT {sql} FROM given ORDER BY number")]
 
@@ -124,14 +124,14 @@ small = st.tuples(st.integers(-(10**19), 10**19), st.integers(0, 2 * 10**9), st.
 
 @IN_ENGINE
 @given(st.lists(triples | small, min_size=1, max_size=30))
-def test_the_engines_whole_part_is_pythons(engine, cases):
+def test_the_engine_and_python_compute_the_same_integer_part(engine, cases):
     rows = [(total, weight, weight + rest) for total, weight, rest in cases]
-    got = answers(engine, "whole_part(units, weight, whole)", "units HUGEINT, weight BIGINT, whole BIGINT", rows)
-    assert got == [(1 if t >= 0 else -1) * (abs(t) * weight // whole) for t, weight, whole in rows]
+    got = answers(engine, "integer_part(units, weight, total)", "units HUGEINT, weight BIGINT, total BIGINT", rows)
+    assert got == [(1 if t >= 0 else -1) * (abs(t) * weight // total) for t, weight, total in rows]
 
 
 def written(whole: int) -> str:
-    """Units as a decimal with twelve places, digit by digit."""
+    """Return units as a decimal with twelve places, digit by digit."""
     digits = f"{abs(whole):013}"
     return f"{'-' if whole < 0 else ''}{digits[:-12]}.{digits[-12:]}"
 
@@ -142,19 +142,19 @@ moneys = st.integers(-(10**30), 10**30) | st.integers(-(10**19), 10**19) | small
 
 @IN_ENGINE
 @given(st.lists(moneys, min_size=1, max_size=30))
-def test_the_engines_units_are_pythons(engine, cases):
-    told = [written(whole) for whole in cases]
-    assert answers(engine, "in_units(money)", "money DECIMAL(38,12)", [(text,) for text in told]) == cases
+def test_the_engine_and_python_compute_the_same_units(engine, cases):
+    texts = [written(whole) for whole in cases]
+    assert answers(engine, "in_units(money)", "money DECIMAL(38,12)", [(text,) for text in texts]) == cases
     back = answers(engine, "as_money(units)", "units HUGEINT", [(whole,) for whole in cases])
-    assert [f"{money:f}" for money in back] == told
+    assert [f"{money:f}" for money in back] == texts
     assert [units(money) for money in back] == cases
 
 
 @IN_ENGINE
 @given(st.lists(small_moneys, min_size=1, max_size=30))
-def test_the_engines_small_units_are_pythons(engine, cases):
-    told = [(written(whole),) for whole in cases]
-    assert answers(engine, "in_small_units(money)", "money DECIMAL(38,12)", told) == cases
+def test_the_engine_and_python_compute_the_same_small_units(engine, cases):
+    rows = [(written(whole),) for whole in cases]
+    assert answers(engine, "in_small_units(money)", "money DECIMAL(38,12)", rows) == cases
 
 
 @IN_ENGINE

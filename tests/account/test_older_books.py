@@ -1,4 +1,4 @@
-"""A closed book is never written again, so it is read as it is: what came after it is not known of it, and nothing else changes."""
+"""A closed book is never rewritten, so older books stay readable: columns added later are unknown in them."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -6,26 +6,26 @@ from pathlib import Path
 
 import msgspec
 
-from trainfare import pipeline
-from trainfare.config import load
+from trainfare.books.compare import causes, difference
+from trainfare.books.from_files import build_from_files
 from trainfare.engine.duckdb import DuckDB, parquet, quoted
-from trainfare.keyed import NUMBERED
-from trainfare.report import cost, digest
-from trainfare.report.check import Life, check
-from trainfare.report.difference import causes, difference
-from trainfare.report.opened import LATER, open_books, select_of
-from trainfare.sections import Check
+from trainfare.query import cost, digest
+from trainfare.query.check import FindingStates, check
+from trainfare.query.open_books import ADDED_COLUMNS, open_books, select_of
+from trainfare.settings.config import load
+from trainfare.settings.sections import Check
 from trainfare.store import BookFiles
+from trainfare.store.book_views import NUMBERED
 
 from .books import HOUR, Bookkeeper, Case, hours_of, placement
 
 
 def older(engine: DuckDB, book: BookFiles, folder: Path) -> BookFiles:
-    """The same book as one would have been built before these columns and tables were thought of."""
+    """Return the same book as it was built before these columns and tables existed."""
     files = {name: path for name, path in book.files.items() if name != "conversions"}
-    for name in ("ways", "bill_totals"):
+    for name in ("share_kinds", "bill_totals"):
         files[name] = folder / f"older-{name}.parquet"
-        without = ", ".join(column.name for column in LATER[name])
+        without = ", ".join(column.name for column in ADDED_COLUMNS[name])
         engine.run(f"COPY (SELECT * EXCLUDE ({without}) FROM {parquet(book.files[name])}) TO {quoted(files[name])}")
     return replace(book, files=files)
 
@@ -33,24 +33,24 @@ def older(engine: DuckDB, book: BookFiles, folder: Path) -> BookFiles:
 def test_a_book_with_fewer_columns_gives_the_same_report(keeper: Bookkeeper):
     case = Case([hours_of("n1", (0, 4 * HOUR), "8")], [placement("a", "n1", (0, 2 * HOUR), gpus=4, team="nlp")])
     folder = keeper.write(case)
-    (book,) = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
-    told, told_of = [], []
+    (book,) = build_from_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
+    reports, findings = [], []
     for one in (book, older(keeper.builder, book, folder)):
         opened = open_books(keeper.reader, [one])
-        told.append(cost.report(opened, cost.Question(["team"])))
-        told_of.append(check(opened, msgspec.structs.asdict(Check()), Life({}, {})))
-    assert told[0] == told[1]
-    assert told_of[0] == told_of[1]
-    assert told[1].total == told[1].bill == Decimal(8)
-    assert told[1].conversions == []
+        reports.append(cost.report(opened, cost.Question(["team"])))
+        findings.append(check(opened, msgspec.structs.asdict(Check()), FindingStates({}, {})))
+    assert reports[0] == reports[1]
+    assert findings[0] == findings[1]
+    assert reports[1].total == reports[1].bill == Decimal(8)
+    assert reports[1].conversions == []
     assert keeper.reader.rows("SELECT DISTINCT origin, converted_from FROM shares") == [(None, None)]
 
 
-def test_a_digest_of_an_older_book_is_made(keeper: Bookkeeper):
-    """The service makes one of every book that it shows, also of those that were closed long ago."""
+def test_a_digest_of_an_older_book_can_be_built(keeper: Bookkeeper):
+    """The service builds one for every book that it shows, including those closed long ago."""
     case = Case([hours_of("n1", (0, 4 * HOUR), "8")], [placement("a", "n1", (0, 2 * HOUR), gpus=4, team="nlp")])
     folder = keeper.write(case)
-    (book,) = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
+    (book,) = build_from_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
     before = older(keeper.builder, book, folder)
     files = {name: path for name, path in before.files.items() if name not in NUMBERED.values()}
     digest.write(replace(before, files=files), folder / "older.duckdb")
@@ -65,7 +65,7 @@ def test_a_digest_of_an_older_book_is_made(keeper: Bookkeeper):
 def test_a_newer_version_is_compared_with_an_older_one(keeper: Bookkeeper):
     case = Case([hours_of("n1", (0, 4 * HOUR), "8")], [placement("a", "n1", (0, 2 * HOUR), gpus=4, team="nlp")])
     folder = keeper.write(case)
-    (book,) = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
+    (book,) = build_from_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
     before = older(keeper.builder, book, folder)
     assert (
         difference(keeper.reader, before, book, "effective") == causes(keeper.reader, before, book, "effective") == []
@@ -73,22 +73,22 @@ def test_a_newer_version_is_compared_with_an_older_one(keeper: Bookkeeper):
 
 
 def test_an_older_book_and_a_newer_one_are_read_together(keeper: Bookkeeper):
-    """One of the two knows where its money comes from; both are in the sum."""
+    """Only one of the two knows the origin of its cost; both are in the sum."""
     case = Case([hours_of("n1", (0, 4 * HOUR), "8")], [placement("a", "n1", (0, 2 * HOUR), gpus=4, team="nlp")])
     folder = keeper.write(case)
-    (book,) = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
+    (book,) = build_from_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
     opened = open_books(keeper.reader, [older(keeper.builder, book, folder), replace(book, month=book.month.next())])
     assert opened.engine.rows("SELECT origin, sum(effective) FROM shares GROUP BY ALL ORDER BY ALL NULLS FIRST") == [
         (None, Decimal(8)),
         ("bill", Decimal(8)),
     ]
-    told = opened.engine.rows("SELECT source, category, sum(effective) FROM bill_totals GROUP BY ALL")
-    assert told == [("bill", "compute", Decimal(16))]
+    totals = opened.engine.rows("SELECT source, category, sum(effective) FROM bill_totals GROUP BY ALL")
+    assert totals == [("bill", "compute", Decimal(16))]
     assert opened.engine.row("SELECT count(*) FROM conversions") == (0,)
 
 
-def test_a_book_that_kept_names_with_its_lost_work_is_read_as_it_is(keeper: Bookkeeper):
-    """Books keep numbers where they kept names; both say the same to a reader, also together."""
+def test_a_book_that_stores_names_with_its_lost_work_can_be_read(keeper: Bookkeeper):
+    """Books store numbers where older ones stored names; both give the same rows, alone and together."""
     case = Case(
         [hours_of("n1", (0, 4 * HOUR), "8")],
         [
@@ -97,7 +97,7 @@ def test_a_book_that_kept_names_with_its_lost_work_is_read_as_it_is(keeper: Book
         ],
     )
     folder = keeper.write(case)
-    (book,) = pipeline.books_of_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
+    (book,) = build_from_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
     files = dict(book.files)
     for name, numbered in NUMBERED.items():
         del files[numbered]

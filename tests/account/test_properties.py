@@ -1,4 +1,4 @@
-"""Laws of the account, over invented months. Nothing here has a tolerance."""
+"""Laws of the account, over generated months. Nothing here has a tolerance."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,20 +10,21 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from trainfare.money import amount, units
-from trainfare.report import keys, render
+from trainfare.query import keys
+from trainfare.report import render
 from trainfare.tables import BASES
 
 from .books import DAY, HOUR, START, Account, Bookkeeper, Case, hours_of, placement, sum_of
-from .invented import BY_BYTES, Fleet, fleets, measured_fleets, months, spans, use_row
-from .oracle import Machine, Owed, Use, settle
+from .generated import BY_BYTES, Fleet, fleets, measured_fleets, months, spans, use_row
+from .oracle import Machine, Owed, Use, allocate
 
-EVERY_KEY = (*keys.OF_JOB, *keys.OF_MACHINE, *keys.OF_TIME, *keys.OF_CHARGE, "framework")
+EVERY_KEY = (*keys.JOB_KEYS, *keys.MACHINE_KEYS, *keys.TIME_KEYS, *keys.CHARGE_KEYS, "framework")
 
 
 def examples(number: int) -> settings:
-    """A book takes half a second, so each law sees few months, but these have many pots. Always the same ones.
+    """Return settings with few examples, always the same: a book takes half a second, but each month has many pots.
 
-    A month that breaks a law is shown as it is: making it smaller would take many minutes.
+    A month that breaks a law is shown as it is: shrinking it would take many minutes.
     """
     phases = (Phase.explicit, Phase.generate)
     return settings(max_examples=number, derandomize=True, deadline=None, database=None, phases=phases)
@@ -33,12 +34,12 @@ def lines_in(case: Case, currency: str):
     return [row for row in case.charges if row["BillingCurrency"] == currency]
 
 
-def told(account: Account, by: str = "job") -> list[str]:
-    """Everything a reader can see of an account."""
+def reports(account: Account, by: str = "job") -> list[str]:
+    """Return everything that a reader can see of an account."""
     return [render.as_json(account.report([by], currency=currency)) for currency in account.currencies]
 
 
-def attributed(account: Account) -> Owed:
+def allocated(account: Account) -> Owed:
     owed: Owed = {}
     for share in account.shares:
         day = (share["day"] - START.date()) // timedelta(days=1)
@@ -52,8 +53,8 @@ def nonzero(owed: Owed) -> Owed:
     return {key: amounts for key, amounts in owed.items() if any(amounts)}
 
 
-def as_the_bill_finds_them(fleet: Fleet) -> list[Machine]:
-    """A machine that no file lists is known from its first charge to its last."""
+def billed_machines(fleet: Fleet) -> list[Machine]:
+    """Return the machines of a fleet; one that no file lists exists from its first charge to its last."""
     found = []
     for machine in fleet.machines:
         mine = [charge.period for charge in fleet.charges if charge.machine == machine.name]
@@ -67,17 +68,17 @@ def as_the_bill_finds_them(fleet: Fleet) -> list[Machine]:
 @given(fleet=fleets())
 def test_the_account_equals_the_oracle_digit_for_digit(keeper: Bookkeeper, fleet: Fleet):
     account = keeper.book(fleet.case())
-    expected = settle(as_the_bill_finds_them(fleet), fleet.placements, fleet.charges)
-    assert nonzero(attributed(account)) == nonzero(expected)
+    expected = allocate(billed_machines(fleet), fleet.placements, fleet.charges)
+    assert nonzero(allocated(account)) == nonzero(expected)
 
 
 @examples(8)
-@given(told=measured_fleets())
-def test_pots_shared_by_what_was_measured_equal_the_oracle_too(keeper: Bookkeeper, told: tuple[Fleet, tuple[Use, ...]]):
-    fleet, uses = told
+@given(generated=measured_fleets())
+def test_pots_split_by_measurements_equal_the_oracle_too(keeper: Bookkeeper, generated: tuple[Fleet, tuple[Use, ...]]):
+    fleet, uses = generated
     account = keeper.book(replace(fleet.case(), settings=BY_BYTES, measured=[use_row(use) for use in uses]))
-    expected = settle(fleet.machines, fleet.placements, fleet.charges, uses)
-    assert nonzero(attributed(account)) == nonzero(expected)
+    expected = allocate(fleet.machines, fleet.placements, fleet.charges, uses)
+    assert nonzero(allocated(account)) == nonzero(expected)
 
 
 @examples(8)
@@ -95,22 +96,22 @@ def test_shares_add_up_to_the_bill_on_every_basis(keeper: Bookkeeper, case: Case
 
 @examples(5)
 @given(case=months(), seed=st.integers(0, 2**32))
-def test_the_order_of_rows_means_nothing(keeper: Bookkeeper, case: Case, seed: int):
+def test_the_order_of_rows_does_not_matter(keeper: Bookkeeper, case: Case, seed: int):
     rng = Random(seed)
     charges, placements, machines = (
         rng.sample(list(rows), len(rows)) for rows in (case.charges, case.placements, case.machines)
     )
     first = keeper.book(case)
-    before, shares = told(first), sorted(map(str, first.shares))
+    before, shares = reports(first), sorted(map(str, first.shares))
     second = keeper.book(replace(case, charges=charges, placements=placements, machines=machines))
     assert sorted(map(str, second.shares)) == shares
-    assert told(second) == before
+    assert reports(second) == before
 
 
 @examples(2)
 @given(case=months())
 def test_the_same_files_give_the_same_bytes(keeper: Bookkeeper, case: Case):
-    assert told(keeper.book(case)) == told(keeper.book(case))
+    assert reports(keeper.book(case)) == reports(keeper.book(case))
 
 
 @examples(2)
@@ -118,9 +119,7 @@ def test_the_same_files_give_the_same_bytes(keeper: Bookkeeper, case: Case):
     case=months(),
     groups=st.lists(st.lists(st.sampled_from(EVERY_KEY), min_size=2, max_size=3, unique=True), min_size=4, max_size=4),
 )
-def test_groups_add_up_to_the_total_whatever_they_are_grouped_by(
-    keeper: Bookkeeper, case: Case, groups: list[list[str]]
-):
+def test_groups_add_up_to_the_total_for_every_key(keeper: Bookkeeper, case: Case, groups: list[list[str]]):
     account = keeper.book(
         replace(case, placements=[*case.placements, placement("z", "m0", (0, HOUR), framework="jax")])
     )
@@ -133,26 +132,26 @@ def test_groups_add_up_to_the_total_whatever_they_are_grouped_by(
 
 @examples(5)
 @given(case=months(), top=st.integers(1, 4))
-def test_the_dearest_groups_and_the_others_together_are_all_of_them(keeper: Bookkeeper, case: Case, top: int):
+def test_the_top_groups_and_the_others_add_up_to_all_groups(keeper: Bookkeeper, case: Case, top: int):
     account = keeper.book(case)
     for by in (["job"], ["team"], ["machine"], ["day"], ["day", "job"]):
-        whole = account.report(by, currency=account.currencies[-1])
+        full = account.report(by, currency=account.currencies[-1])
         cut = account.report(by, currency=account.currencies[-1], top=top)
-        assert cut.rows == [row for row in whole.rows if row in cut.rows], "in the same order"
-        told, beside = ([row.cost for row in rows if row.cost is not None] for rows in (cut.rows, whole.rows))
-        assert sorted(told) == sorted(sorted(beside, reverse=True)[: len(told)])
-        if len(whole.rows) <= top:
-            assert (cut.rows, cut.more) == (whole.rows, None)
+        assert cut.rows == [row for row in full.rows if row in cut.rows], "in the same order"
+        shown, every = ([row.cost for row in rows if row.cost is not None] for rows in (cut.rows, full.rows))
+        assert sorted(shown) == sorted(sorted(every, reverse=True)[: len(shown)])
+        if len(full.rows) <= top:
+            assert (cut.rows, cut.remaining) == (full.rows, None)
         else:
-            assert cut.more is not None
+            assert cut.remaining is not None
             assert len(cut.rows) == top
-            assert top + cut.more.groups == len(whole.rows)
-            assert sum(told) + (cut.more.cost or 0) == (whole.overall.cost or 0)
+            assert top + cut.remaining.groups == len(full.rows)
+            assert sum(shown) + (cut.remaining.cost or 0) == (full.overall.cost or 0)
 
 
 @examples(5)
 @given(fleet=fleets(), span=spans, seconds=st.integers(1, 5 * DAY))
-def test_a_job_elsewhere_changes_nobody_elses_cost(
+def test_a_job_elsewhere_does_not_change_the_cost_of_others(
     keeper: Bookkeeper, fleet: Fleet, span: tuple[int, int], seconds: int
 ):
     case = fleet.case()
@@ -162,16 +161,14 @@ def test_a_job_elsewhere_changes_nobody_elses_cost(
         placements=[*case.placements, placement("new", "elsewhere", span, gpus=2)],
         machines=[*case.machines, {"machine_id": "elsewhere", "gpus": 3}],
     )
-    before = nonzero(attributed(keeper.book(case)))
-    after = nonzero(attributed(keeper.book(more)))
+    before = nonzero(allocated(keeper.book(case)))
+    after = nonzero(allocated(keeper.book(more)))
     assert {key: amounts for key, amounts in after.items() if key[0] != "elsewhere"} == before
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_charge_elsewhere_at_a_time_a_machine_was_held_beyond_its_size_changes_nothing(
-    keeper: Bookkeeper, elsewhere: bool
-):
-    """n1 is overheld at ten, when only n2 is on the bill. What a owes for the first hour is ten times 5/17, whoever asks."""
+def test_a_charge_elsewhere_while_a_machine_is_overcommitted_changes_nothing(keeper: Bookkeeper, elsewhere: bool):
+    """n1 is overcommitted at ten, when only n2 is billed. In both cases `a` owes ten times 5/17 for the first hour."""
     at_ten = (10 * HOUR, 11 * HOUR)
     held = [placement("a", "n1", (0, HOUR), gpus=5), *(placement(job, "n1", at_ten, gpus=17) for job in "bc")]
     charges = [hours_of("n1", (0, HOUR), "10.00")] + [hours_of("n2", at_ten, "1.00")] * elsewhere
@@ -187,8 +184,8 @@ def test_a_charge_elsewhere_at_a_time_a_machine_was_held_beyond_its_size_changes
     other=st.tuples(st.integers(0, 20), st.integers(21, 40)),
     price=st.integers(-(10**6), 10**6),
 )
-def test_clones_of_a_job_pay_together_what_the_one_paid(keeper: Bookkeeper, clones, size, span, other, price):
-    """The pot is a multiple of what it is divided by, so that nothing is left over to fall to one of them."""
+def test_clones_of_a_job_together_pay_what_the_original_paid(keeper: Bookkeeper, clones, size, span, other, price):
+    """The pot is a multiple of its divisor, so no remainder goes to one of them."""
     period = (0, 2 * DAY)
     pot = amount(price * size * 10**6 * period[1] * clones)
     machines = [{"machine_id": "n1", "gpus": size}]
@@ -199,7 +196,7 @@ def test_clones_of_a_job_pay_together_what_the_one_paid(keeper: Bookkeeper, clon
     def owed(jobs: int) -> dict[str, Decimal]:
         part = (whole / jobs).quantize(Decimal("0.000001"))
         held = [placement(f"job-{number}", "n1", times[0], gpus=part) for number in range(jobs)]
-        # Millionths that do not divide stay with the last clone.
+        # The last clone holds the millionths that do not divide.
         held[-1] = dict(held[-1]) | {"gpus": whole - part * (jobs - 1)}
         return keeper.book(Case([hours_of("n1", period, pot)], [*held, another], machines)).owed()
 
@@ -209,14 +206,14 @@ def test_clones_of_a_job_pay_together_what_the_one_paid(keeper: Bookkeeper, clon
     assert many.get("__idle__") == one.get("__idle__")
 
 
-def test_the_fleets_the_oracle_sees_are_not_all_alike():
-    """A law that looks at nothing holds: over the examples, every way to hold a machine comes up."""
+def test_the_generated_fleets_cover_every_case():
+    """A law without cases always holds, so the examples must cover every way to hold a machine."""
     seen: set[str] = set()
 
     @examples(16)
     @given(fleet=fleets())
     def look(fleet: Fleet) -> None:
-        owed = settle(as_the_bill_finds_them(fleet), fleet.placements, fleet.charges)
+        owed = allocate(billed_machines(fleet), fleet.placements, fleet.charges)
         seen.update("idle" if payer == "__idle__" else "held" for _, payer, _ in owed)
         seen.update("unknown size" for machine in fleet.machines if machine.gpu_micros is None)
         seen.update("for a while" for machine in fleet.machines if machine.existed != Machine("").existed)

@@ -1,4 +1,4 @@
-"""Real and official data with known answers. Read where it lies beside the project, never copied into it."""
+"""Real and official data with known answers, read from the shared data folder and never copied into the project."""
 
 import csv
 import gzip
@@ -21,7 +21,7 @@ SPEC = DATA / "bills" / "FOCUS_Spec-v1.2-examples"
 CORRECTIONS = DATA / "bills" / "FOCUS_Spec-1.4-correction-examples"
 TOOLKIT = DATA / "bills" / "focus-data-toolkit"
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not beside the project")
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not available")
 
 Rows = list[dict[str, str]]
 JOB_COLUMNS = ("job_id", "attempt", "machine_id", "started", "ended", "gpus")
@@ -45,9 +45,9 @@ def account_of(keeper: Bookkeeper, files: Iterable[Path], currency: str = "USD")
 
 
 def added_up(rows: Rows, basis: str) -> Decimal:
-    """What a bill says; amounts finer than a unit are rounded to it, and what is not there counts as nothing."""
-    told = [row.get(COSTS[basis], "") for row in rows]
-    amounts = [Decimal(text) for text in told if text not in ("", "NULL")]
+    """Return the total of a bill; amounts finer than a unit are rounded, and missing ones count as zero."""
+    texts = [row.get(COSTS[basis], "") for row in rows]
+    amounts = [Decimal(text) for text in texts if text not in ("", "NULL")]
     return sum((amount.quantize(Decimal("1e-12"), ROUND_HALF_UP) for amount in amounts), Decimal(0))
 
 
@@ -62,7 +62,7 @@ def lines(account: Account) -> int:
 
 
 BEGAN = datetime(2021, 3, 4, tzinfo=UTC)
-"""When the trace of 69,351 training jobs on ten clusters starts. Its hours are real, its bill is invented."""
+"""The start of the trace of 69,351 training jobs on ten clusters. Its hours are real, its bill is generated."""
 MONTHS = ("2021-03", "2021-04", "2021-05", "2021-06")
 
 
@@ -110,11 +110,11 @@ def test_each_cluster_has_its_published_hours(elasticflow: Account, trace: Rows)
         seconds[f"cluster{row['cluster']}"] += int(row["duration"]) * int(row["num_gpu"])
     found = {name: row.gpu_seconds for name, row in elasticflow.rows("machine").items()}
     assert found == seconds
-    told = {name: f"{found[name] / 3600:.1f}" for name in ("cluster04", "cluster07", "cluster10")}
-    assert told == {"cluster04": "705682.9", "cluster07": "366799.8", "cluster10": "4023.5"}
+    hours = {name: f"{found[name] / 3600:.1f}" for name in ("cluster04", "cluster07", "cluster10")}
+    assert hours == {"cluster04": "705682.9", "cluster07": "366799.8", "cluster10": "4023.5"}
 
 
-def test_every_cent_of_the_invented_bill_is_given(elasticflow: Account):
+def test_every_cent_of_the_generated_bill_is_allocated(elasticflow: Account):
     assert [str(book.month) for book in elasticflow.opened.books] == list(MONTHS[:3])
     for basis in BASES:
         report = elasticflow.report(["machine"], basis=basis)
@@ -134,7 +134,7 @@ def test_all_rows_of_the_sample_load_and_every_provider_conserves(keeper: Bookke
     assert by_source(account, "shares") == by_source(account, "bill_totals") == expected
 
 
-def test_the_sample_as_it_came_conserves(keeper: Bookkeeper):
+def test_the_unchanged_sample_conserves(keeper: Bookkeeper):
     path = DATA / "bills" / "FOCUS-Sample-Data" / "focus_sample.csv"
     account = account_of(keeper, [path])
     for basis in BASES:
@@ -145,7 +145,7 @@ def test_the_sample_as_it_came_conserves(keeper: Bookkeeper):
 def test_bills_of_the_toolkit_load_and_conserve(keeper: Bookkeeper):
     golden = sorted((TOOLKIT / "golden" / "compatibility_golden").glob("*cost_and_usage*.csv"))
     different = {path.read_bytes(): path for path in reversed(golden)}.values()
-    assert (len(golden), len(different)) == (18, 15), "a file that comes twice counts once, under its first name"
+    assert (len(golden), len(different)) == (18, 15), "a duplicate file counts once, under its first name"
     account = account_of(keeper, golden)
     expected = {(path.stem, "USD"): tuple(added_up(rows_of(path), basis) for basis in BASES) for path in different}
     assert by_source(account, "shares") == by_source(account, "bill_totals") == expected
@@ -176,8 +176,8 @@ IMPOSSIBLE = (
 
 
 @pytest.mark.parametrize("name", FLEXIBILITY)
-def test_what_a_commitment_costs_comes_in_through_what_it_covers(keeper: Bookkeeper, name: str):
-    """Used and unused together cost what was bought; the effective and the billed total are the same money."""
+def test_the_cost_of_a_commitment_equals_the_usage_it_covers(keeper: Bookkeeper, name: str):
+    """Used and unused commitment together cost the purchase; the effective and billed totals are equal."""
     account = account_of(keeper, [SPEC / "commitment_discount_flexibility" / f"{name}.csv"])
     shares = account.shares
     bought = sum(share["billed"] for share in shares if share["rule"] == "commitment purchase")
@@ -196,7 +196,7 @@ def test_unused_commitment_is_idle_and_used_is_not(keeper: Bookkeeper, number: i
 
 
 @pytest.mark.parametrize("path", IMPOSSIBLE)
-def test_times_that_do_not_exist_and_amounts_with_a_dollar_sign_are_refused(keeper: Bookkeeper, path: str):
+def test_impossible_times_and_amounts_with_a_dollar_sign_are_rejected(keeper: Bookkeeper, path: str):
     with pytest.raises(BadInputError):
         account_of(keeper, [SPEC / path])
 
@@ -206,7 +206,7 @@ OPEN = CORRECTIONS / "open-billing-period-current"
 
 
 def corrected(keeper: Bookkeeper, *bills: Path) -> Account:
-    """The account of these bills with one job on each of the two resources, in the corrected hour."""
+    """Return the account of these bills with one job on each of the two resources, in the corrected hour."""
     folder = keeper.new_folder()
     held = [
         (job, 1, machine, f"2025-{month}-01T00:00:00Z", f"2025-{month}-01T01:00:00Z", 1)
@@ -253,8 +253,8 @@ def submitted() -> Rows:
 
 
 def test_runs_submitted_under_two_names_are_found(keeper: Bookkeeper, submitted: Rows):
-    """Of the 306 runs 153 are under each name. Ten of each name are there twice under it, too: each of these five
-    times two runs is the same as two of the other name, which makes 143 + 5 * 2 * 2 = 163 pairs."""
+    """Each name has 153 of the 306 runs. Ten runs of each name equal another run under that name, in five pairs, but
+    every run under one name is matched with exactly one under the other."""
     folder = keeper.new_folder()
     named = {"/".join(row[key] for key in ("org", "system", "benchmark", "run")): row for row in submitted}
     held = (
@@ -264,22 +264,28 @@ def test_runs_submitted_under_two_names_are_found(keeper: Bookkeeper, submitted:
     systems = {row["system"]: row["accelerators"] for row in submitted}
     charged = [("USD", "2024-05-01", "2024-06-01", name, *("1000",) * len(BASES)) for name in systems]
     columns = ("BillingCurrency", "ChargePeriodStart", "ChargePeriodEnd", "ResourceId", *COSTS.values())
+    logs = defaultdict(list)
+    for row in held:
+        logs[row[0].partition("/")[0]].append(row)
     files = (
         write_rows(folder / "bill.csv", columns, charged),
-        write_rows(folder / "jobs.csv", JOB_COLUMNS, held),
+        *(write_rows(folder / f"{org}.csv", JOB_COLUMNS, rows) for org, rows in logs.items()),
         write_rows(folder / "machines.csv", ("machine_id", "gpus"), systems.items()),
     )
     account = keeper.account(with_settings(folder, files))
-    rows = account.opened.engine.rows("SELECT evidence FROM failure_rows WHERE code = 'F5'")
+    rows = account.opened.engine.rows("SELECT evidence FROM failure_mode_evidence WHERE code = 'F5'")
     found: dict[str, set[str]] = defaultdict(set)
-    for (told,) in rows:
-        copy, _, first = told.removeprefix("run ").partition(" under another name")[0].partition(" is ")
+    for (evidence,) in rows:
+        copy, _, first = evidence.removeprefix("run ").partition(" under another name")[0].partition(" is ")
         found[first] |= {first, copy}
     sides = [[sum(name.startswith(f"{org}/") for name in group) for org in POWER] for group in found.values()]
     hours = [Decimal(named[first]["accelerators"]) * Decimal(named[first]["run_s"]) / 3600 for first in found]
-    assert (len(submitted), len(found)) == (306, 148)
-    assert sum(ac * dc for ac, dc in sides) == 163
-    assert f"{sum(ac * dc * each for (ac, dc), each in zip(sides, hours, strict=True)):.1f}" == "1964.7"
+    assert (len(submitted), len(found)) == (306, 153)
+    assert sides == [[1, 1]] * 153
+    of_one_name = [row for name, row in named.items() if name.startswith(f"{POWER[0]}/")]
+    assert len(of_one_name) == 153
+    expected = sum(Decimal(row["accelerators"]) * Decimal(row["run_s"]) / 3600 for row in of_one_name)
+    assert f"{sum(hours):.1f}" == f"{expected:.1f}"
 
 
 def _second(millis: str) -> str:
@@ -288,11 +294,11 @@ def _second(millis: str) -> str:
 
 ENERGY = {"result_5848-240517221859825376616_2": "415.255", "result_5849-240518014016374832336_1": "415.268"}
 ENERGY |= {"result_5849-240518014016374832336_3": "415.125"}
-"""Published runs of GPT-3 on 64 nodes, and what their nodes drew, in kWh AC."""
+"""Published runs of GPT-3 on 64 nodes, and the energy of their nodes, in kWh AC."""
 
 
 def test_the_power_of_real_runs_is_the_power_cost_of_owned_machines(keeper: Bookkeeper):
-    """109,000 readings a run, at one dollar a kWh, without a rating: a run's power cost is its energy."""
+    """109,000 readings a run, at one dollar a kWh, without a power rating: a run's power cost is its energy."""
     folder = keeper.new_folder()
     engine = keeper.builder
     source = DATA / "traces" / "mlperf" / "mlperf_power.parquet"

@@ -1,4 +1,4 @@
-"""A part of a month: what is asked about by day, label, machine or payer, and what changed from one part to another."""
+"""Parts of a month by day, label, machine or payer, and the changes from one part to another."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainfare import pipeline
-from trainfare.config import Config, Source
-from trainfare.report import cost, jobs, trend
-from trainfare.report.change import Parts, change, parts
-from trainfare.report.cost import Question
-from trainfare.report.jobs import Listing
-from trainfare.report.opened import Opened, open_books
-from trainfare.report.slice import NONE
+from trainfare.books.from_files import build_from_files
+from trainfare.engine.choice import embedded
+from trainfare.query import cost, jobs, trend
+from trainfare.query.change import PeriodCosts, change, period_costs
+from trainfare.query.cost import Question
+from trainfare.query.jobs import Listing
+from trainfare.query.open_books import OpenBooks, open_books
+from trainfare.query.selection import NONE
+from trainfare.settings.config import Config, SourceSettings
 from trainfare.simulate import write
 
 ZERO = Decimal(0)
@@ -28,73 +29,74 @@ WEEKS = [
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenBooks]:
     folder = tmp_path_factory.mktemp("slices")
     made = write(folder, seed=4, scale=0.2)
     config = Config(
-        source=tuple(Source(path=str(path)) for path in (*made.bills, made.jobs, made.machines)), folder=Path("/")
+        source=tuple(SourceSettings(path=str(path)) for path in (*made.bills, made.jobs, made.machines)),
+        folder=Path("/"),
     )
-    with pipeline.fresh_engine() as engine:
-        yield open_books(engine, pipeline.books_of_files(config, folder, engine))
+    with embedded() as engine:
+        yield open_books(engine, build_from_files(config, folder, engine))
 
 
-def cost_of(opened: Opened, **asked: object) -> Decimal:
+def cost_of(opened: OpenBooks, **asked: object) -> Decimal:
     return sum((row.cost or ZERO for row in cost.rows(opened, Question([], **asked), [])), ZERO)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("key", ["team", "owner", "category", "pool", "state", "machine"])
-def test_asking_for_each_value_of_a_key_gives_everything_once(opened: Opened, key: str):
+def test_the_values_of_a_key_add_up_to_everything(opened: OpenBooks, key: str):
     rows = cost.rows(opened, Question([key]), [key])
-    asked = {row.group[key]: cost_of(opened, only=((key, (row.group[key] or NONE,)),)) for row in rows}
+    asked = {row.group[key]: cost_of(opened, filters=((key, (row.group[key] or NONE,)),)) for row in rows}
     assert len(asked) > 2
     assert asked == {row.group[key]: row.cost or ZERO for row in rows}
     assert sum(asked.values()) == cost_of(opened)
 
 
-def test_days_cut_money_and_hours_without_losing_any(opened: Opened):
-    (whole,) = cost.rows(opened, Question([]), [])
-    pieces = [cost.rows(opened, Question([], days=days), [])[0] for days in WEEKS]
-    assert sum(row.cost or ZERO for row in pieces) == whole.cost
-    assert sum(row.wall_seconds for row in pieces) == whole.wall_seconds
-    assert sum(row.gpu_seconds or ZERO for row in pieces) == whole.gpu_seconds
-    assert all(row.cost for row in pieces)
+def test_days_split_cost_and_hours_without_loss(opened: OpenBooks):
+    (month,) = cost.rows(opened, Question([]), [])
+    weeks = [cost.rows(opened, Question([], days=days), [])[0] for days in WEEKS]
+    assert sum(row.cost or ZERO for row in weeks) == month.cost
+    assert sum(row.wall_seconds for row in weeks) == month.wall_seconds
+    assert sum(row.gpu_seconds or ZERO for row in weeks) == month.gpu_seconds
+    assert all(row.cost for row in weeks)
 
 
-def test_payers_add_up_to_the_total(opened: Opened):
-    found = trend.by_kind(opened, Question([]))
+def test_payers_add_up_to_the_total(opened: OpenBooks):
+    found = trend.by_payer_kind(opened, Question([]))
     kinds = ("jobs", "idle", "unallocated", "outside")
     assert found["total"] == sum(found[name] for name in kinds)
-    alone = {name: trend.by_kind(opened, Question([], only=(("payer", (name,)),)))["total"] for name in kinds}
+    alone = {name: trend.by_payer_kind(opened, Question([], filters=(("payer", (name,)),)))["total"] for name in kinds}
     assert alone == {name: found[name] for name in alone}
     by_day = trend.by_day(opened, Question([]), "payer")
     assert sum((row["cost"] for row in by_day), ZERO) == found["total"]
 
 
-def test_jobs_come_a_page_at_a_time_and_none_is_missed(opened: Opened):
-    whole = jobs.jobs(opened, Question([]), Listing(limit=10_000))
-    assert whole.count == len(whole.rows) > 100
-    assert [row["cost"] for row in whole.rows] == sorted((row["cost"] for row in whole.rows), reverse=True)
+def test_jobs_are_listed_page_by_page_without_a_gap(opened: OpenBooks):
+    page = jobs.jobs(opened, Question([]), Listing(limit=10_000))
+    assert page.count == len(page.rows) > 100
+    assert [row["cost"] for row in page.rows] == sorted((row["cost"] for row in page.rows), reverse=True)
     paged = [
         row["job"]
-        for offset in range(0, whole.count, 90)
+        for offset in range(0, page.count, 90)
         for row in jobs.jobs(opened, Question([]), Listing(limit=90, offset=offset)).rows
     ]
-    assert paged == [row["job"] for row in whole.rows]
-    assert whole.cost == sum(row["cost"] for row in whole.rows)
-    one = whole.rows[7]
-    found = jobs.jobs(opened, Question([]), Listing(named=one["job"].upper()))
+    assert paged == [row["job"] for row in page.rows]
+    assert page.cost == sum(row["cost"] for row in page.rows)
+    one = page.rows[7]
+    found = jobs.jobs(opened, Question([]), Listing(search=one["job"].upper()))
     assert [row["job"] for row in found.rows] == [one["job"]]
     cheapest = jobs.jobs(opened, Question([]), Listing(descending=False, limit=1))
-    assert cheapest.rows[0]["cost"] == whole.rows[-1]["cost"]
+    assert cheapest.rows[0]["cost"] == page.rows[-1]["cost"]
 
 
-def test_the_change_between_two_weeks_is_told_without_a_rest(opened: Opened):
+def test_the_change_between_two_weeks_is_explained_completely(opened: OpenBooks):
     week, day = date(2026, 10, 5), timedelta(days=7)
-    sides = [parts(opened, Question([], days=(start, start + day))) for start in (week, week + day)]
-    told = change(*sides)
-    assert told.before == trend.by_kind(opened, Question([], days=(week, week + day)))["total"]
-    assert told.before + sum(step["change"] for step in told.steps) == told.after
-    assert {"volume", "mix", "price"} <= {step["step"] for step in told.steps}
+    sides = [period_costs(opened, Question([], days=(start, start + day))) for start in (week, week + day)]
+    found = change(*sides)
+    assert found.before == trend.by_payer_kind(opened, Question([], days=(week, week + day)))["total"]
+    assert found.before + sum(step["change"] for step in found.steps) == found.after
+    assert {"volume", "mix", "price"} <= {step["step"] for step in found.steps}
 
 
 amounts = st.decimals(-10_000_000, 10_000_000, places=12)
@@ -112,21 +114,21 @@ kinds = st.lists(
     unique_by=lambda row: (row["part"], row["kind"], row["converted_from"]),
 )
 rates = st.dictionaries(st.sampled_from(["EUR", "CHF"]), st.decimals("0.01", 100, places=6))
-sides = st.builds(Parts, kinds, rates)
+sides = st.builds(PeriodCosts, kinds, rates)
 
 
 @given(sides, sides)
-def test_the_steps_of_a_change_add_up_to_it(before: Parts, after: Parts):
-    told = change(before, after)
+def test_the_steps_of_a_change_add_up_to_it(before: PeriodCosts, after: PeriodCosts):
+    found = change(before, after)
     with localcontext(prec=80):
-        assert told.before + sum((step["change"] for step in told.steps), ZERO) == told.after
+        assert found.before + sum((step["change"] for step in found.steps), ZERO) == found.after
 
 
 def steps(before: list[tuple], after: list[tuple], **rates: tuple[str, str]) -> dict[str, Decimal]:
-    """The change of kinds of GPU: each with its cost, what was held, and the currency it was converted from."""
+    """Return the change of GPU kinds, each with its cost, GPU time and the currency it was converted from."""
     names = ("kind", "cost", "gpu_micros", "converted_from")
     sides = [
-        Parts(
+        PeriodCosts(
             [{"part": "gpu", **dict(zip(names, (*row, None), strict=False)), "cost": Decimal(row[1])} for row in rows],
             {name: Decimal(both[at]) for name, both in rates.items()},
         )
@@ -136,7 +138,7 @@ def steps(before: list[tuple], after: list[tuple], **rates: tuple[str, str]) -> 
 
 
 def test_only_the_price_changed():
-    """Twice the money for the same hours."""
+    """Twice the cost for the same hours."""
     assert steps([("H100", 100, 50)], [("H100", 200, 50)]) == {"price": Decimal(100)}
 
 
@@ -145,7 +147,7 @@ def test_only_the_hours_changed():
 
 
 def test_only_the_mix_changed():
-    """Ten hours moved from a kind of 1.00 to one of 3.00; nothing became dearer."""
+    """Ten hours moved from a kind at 1.00 to one at 3.00; no price changed."""
     assert steps([("H100", 30, 10), ("T4", 30, 30)], [("H100", 60, 20), ("T4", 20, 20)]) == {"mix": Decimal(20)}
 
 
@@ -155,8 +157,8 @@ def test_only_the_exchange_rate_changed():
     assert found == {"currency": Decimal(11)}
 
 
-def test_a_dearer_machine_and_a_dearer_euro_are_told_apart():
-    """100 euros at 1.10 became 120 at 1.21: 20 euros at the old rate are price, the rest is the rate. Dollars have none."""
+def test_a_higher_price_and_a_stronger_euro_are_separate_steps():
+    """100 euros at 1.10 became 120 at 1.21: 20 euros at the old rate are price, the rest is the exchange rate."""
     found = steps(
         [("H100", 110, 50, "EUR"), ("T4", 30, 30)], [("H100", "145.2", 50, "EUR"), ("T4", 30, 30)], EUR=("1.10", "1.21")
     )

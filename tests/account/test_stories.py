@@ -1,10 +1,5 @@
-"""Machines and who holds them, told as stories: see story.py for how to read and add one."""
+"""Stories of machines and their holders: see story.py for how to read and add one."""
 
-import json
-
-import pytest
-
-from .books import HOUR, Bookkeeper, Case, hours_of, placement
 from .story import story
 
 
@@ -71,7 +66,7 @@ def test_gpus_are_held_in_fractions():
 
 
 @story
-def test_who_follows_does_not_overlap_who_ended():
+def test_an_attempt_that_follows_another_does_not_overlap_it():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  2 h  from 0 h
@@ -83,7 +78,7 @@ def test_who_follows_does_not_overlap_who_ended():
 
 
 @story
-def test_who_ended_when_the_charge_begins_pays_none_of_it():
+def test_an_attempt_that_ended_when_the_charge_begins_pays_nothing():
     """
     machine  n1  4 gpus  2 h  8.00 USD  from 4 h
     attempt  a   4 gpus  4 h  from 0 h
@@ -138,7 +133,7 @@ def test_an_hour_beyond_capacity_leaves_the_other_hours_as_they_are():
 
 
 @story
-def test_who_does_not_say_how_much_holds_the_whole_machine():
+def test_a_placement_without_an_amount_holds_the_entire_machine():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   1 h
@@ -235,181 +230,4 @@ def test_charges_of_different_spans_are_each_shared_by_their_own_time():
     =>
     a         3.00
     __idle__  766.00
-    """
-
-
-@story
-def test_every_attempt_of_a_job_pays_for_itself():
-    """
-    machine  n1   4 gpus  4 h  8.00 USD
-    attempt  a    4 gpus  1 h  state failed
-    attempt  a#2  4 gpus  3 h
-    =>
-    a    2.00
-    a#2  6.00
-    """
-
-
-@story
-def test_an_attempt_on_several_machines_pays_its_part_of_each():
-    """
-    machine  n1  4 gpus  2 h  8.00 USD
-    attempt  a   4 gpus  1 h  from 0 h
-    machine  n2  4 gpus  2 h  6.00 USD
-    attempt  a   4 gpus  1 h  from 0 h
-    =>
-    a         7.00
-    __idle__  7.00
-    """
-
-
-@story
-def test_rows_of_one_attempt_that_overlap_are_added_up():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   2 gpus  4 h  from 0 h
-    attempt  a   2 gpus  2 h  from 0 h
-    =>
-    a         6.00
-    __idle__  2.00
-    ! OVERLAPPING_ROWS
-    """
-
-
-def test_rows_that_overlap_are_found_on_machines_that_are_not_on_the_bill(keeper: Bookkeeper):
-    rows = [placement("a", "ghost", span, gpus=1) for span in ((0, 2 * HOUR), (HOUR, 3 * HOUR))]
-    told = keeper.book(Case([hours_of("m1", (0, HOUR), "1")], rows))
-    assert "OVERLAPPING_ROWS" in told.findings
-
-
-@story
-def test_a_row_delivered_twice_counts_once():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   2 gpus  4 h  twice
-    =>
-    a         4.00
-    __idle__  4.00
-    ! ROW_DELIVERED_TWICE
-    """
-
-
-@story
-def test_a_job_that_still_runs_pays_for_what_is_billed():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  running  from 1 h
-    =>
-    a         6.00
-    __idle__  2.00
-    """
-
-
-@story
-def test_a_machine_that_no_job_held_is_idle():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    machine  n2  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  4 h
-    =>
-    a         8.00
-    __idle__  8.00
-    ! MACHINE_WITHOUT_JOBS
-    """
-
-
-@story
-def test_a_job_on_a_machine_that_is_not_on_the_bill_pays_nothing():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  4 h
-    attempt  b   4 gpus  4 h  on n9
-    =>
-    a  8.00
-    ! JOB_WITHOUT_MACHINE
-    """
-
-
-@story
-def test_a_job_before_and_after_the_bill_pays_only_for_the_billed_part():
-    """
-    machine  n1  4 gpus  2 h   8.00 USD  from 2 h
-    attempt  a   2 gpus  10 h  from 0 h
-    =>
-    a         4.00
-    __idle__  4.00
-    ! NOT_BILLED_YET
-    """
-
-
-@story
-def test_a_machine_is_found_by_the_last_part_of_its_resource_id():
-    """
-    machine  arn:cloud:instance/n1  4 h  8.00 USD
-    attempt  a  4 h  on N1  from 0 h
-    =>
-    a  8.00
-    ! MACHINE_SIZE_UNKNOWN
-    ! HELD_AMOUNT_UNKNOWN
-    """
-
-
-@story
-def test_rows_of_one_attempt_that_name_two_teams_are_told():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  2 h  team x
-    attempt  a   4 gpus  2 h  team y
-    =>
-    a  8.00
-    ! LABELS_DISAGREE
-    """
-
-
-@story
-def test_a_label_that_some_rows_leave_out_is_no_disagreement():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  2 h  team x
-    attempt  a   4 gpus  2 h  owner ana
-    =>
-    a  8.00
-    """
-
-
-def test_of_teams_that_disagree_the_last_in_order_counts(keeper: Bookkeeper):
-    rows = [
-        placement("a", "m1", (hour * HOUR, (hour + 1) * HOUR), gpus=1, team=team) for hour, team in enumerate("yxz")
-    ]
-    account = keeper.book(Case([hours_of("m1", (0, 3 * HOUR), "3")], rows))
-    assert [*account.rows("team")] == ["z"]
-    (told,) = account.opened.engine.row("SELECT evidence FROM findings WHERE code = 'LABELS_DISAGREE'")
-    assert json.loads(told) == ["job a attempt 1: team x, 1 more, z"]
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_other_labels_of_all_rows_of_an_attempt_are_kept(keeper: Bookkeeper, order: int):
-    """Of two values of one key the last in order counts, as it does for the other columns."""
-    said = ["stage,branch,it's", 'pre,,b"1', ",main,", "post,,"]
-    names, *rows = (line.split(",") for line in said)
-    folder = keeper.write(Case([hours_of("m1", (0, 3 * HOUR), "3")]))
-    times = ["2026-10-01T00:00:00Z,2026-10-01T01:00:00Z", "2026-10-01T01:00:00Z,2026-10-01T02:00:00Z"]
-    times.append("2026-10-01T02:00:00Z,2026-10-01T03:00:00Z")
-    lines = [f"a,1,m1,{time},1,{row[0]},{row[1]},'{row[2]}'" for time, row in zip(times, rows[::order], strict=True)]
-    header = f"job_id,attempt,machine_id,started,ended,gpus,{','.join(names)}"
-    (folder / "jobs.csv").write_text("\n".join([header, *lines, ""]))
-    account = keeper.account(folder)
-    (labels,) = account.opened.engine.row("SELECT labels FROM attempts")
-    assert json.loads(labels) == {"stage": "pre", "branch": "main", "it's": "'b\"1'"}
-
-
-@story
-def test_who_ended_without_an_end_is_told():
-    """
-    machine  n1  4 gpus  4 h  8.00 USD
-    attempt  a   4 gpus  running  from 1 h  state completed
-    =>
-    a         6.00
-    __idle__  2.00  not held by any job
-    ! END_UNKNOWN
     """

@@ -1,4 +1,4 @@
-"""Charges that are more than a machine's hours, told as stories: see story.py for how to read and add one."""
+"""Stories of charges other than machine hours: see story.py for how to read and add one."""
 
 from .story import story
 
@@ -46,7 +46,7 @@ def test_a_refund_larger_than_the_bill_is_shared_all_the_same():
 
 
 @story
-def test_tax_follows_what_everybody_was_given():
+def test_tax_follows_allocated_cost():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  3 h
@@ -60,7 +60,7 @@ def test_tax_follows_what_everybody_was_given():
 
 
 @story
-def test_support_follows_what_everybody_was_given():
+def test_support_follows_allocated_cost():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  3 h
@@ -72,7 +72,7 @@ def test_support_follows_what_everybody_was_given():
 
 
 @story
-def test_a_credit_on_the_account_follows_what_everybody_was_given():
+def test_a_credit_on_the_account_follows_allocated_cost():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  3 h
@@ -113,16 +113,16 @@ def test_tax_on_a_machine_is_shared_like_any_other_tax():
 
 
 @story
-def test_tax_with_nothing_spent_has_nobody_to_follow():
+def test_tax_without_any_spend_is_unallocated():
     """
     charge  tax  1.00 USD
     =>
-    __unallocated__  1.00  nothing was spent that it could be shared by
+    __unallocated__  1.00  nothing was spent that it could be split by
     """
 
 
 @story
-def test_tax_follows_in_a_currency_of_large_numbers_too():
+def test_tax_follows_spend_in_a_currency_with_large_amounts():
     """
     machine  n1  4 gpus  4 h  10000000000000.00 IDR
     attempt  a   4 gpus  3 h
@@ -134,7 +134,7 @@ def test_tax_follows_in_a_currency_of_large_numbers_too():
 
 
 @story
-def test_who_was_given_less_than_nothing_pays_no_tax():
+def test_a_payer_with_negative_cost_pays_no_tax():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h
@@ -142,7 +142,7 @@ def test_who_was_given_less_than_nothing_pays_no_tax():
     charge   tax       1.00 USD
     =>
     a         9.00
-    team:nlp  -2.00  tagged, and no job of theirs ran then
+    team:nlp  -2.00  tagged, and no job with that tag ran then
     """
 
 
@@ -162,7 +162,7 @@ def test_tagged_storage_goes_to_the_jobs_of_the_tag():
 
 
 @story
-def test_tagged_storage_goes_by_what_was_held_in_its_own_time():
+def test_tagged_storage_is_split_by_what_was_held_in_its_own_time():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  2 h  team nlp
@@ -199,7 +199,7 @@ def test_the_project_comes_before_the_team():
 
 
 @story
-def test_a_tag_whose_jobs_did_not_run_then_pays_by_its_name():
+def test_a_tag_whose_jobs_did_not_run_then_is_the_payer():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h  team nlp
@@ -207,8 +207,8 @@ def test_a_tag_whose_jobs_did_not_run_then_pays_by_its_name():
     charge   storage  1.00 USD  tag project=gpt
     =>
     a            8.00
-    team:nlp     3.00  tagged, and no job of theirs ran then
-    project:gpt  1.00  tagged, and no job of theirs ran then
+    team:nlp     3.00  tagged, and no job with that tag ran then
+    project:gpt  1.00  tagged, and no job with that tag ran then
     """
 
 
@@ -228,7 +228,7 @@ def test_a_charge_that_names_a_job_goes_to_it():
 
 
 @story
-def test_a_named_job_that_held_nothing_then_pays_by_what_it_held_at_any_time():
+def test_a_named_job_that_held_nothing_then_pays_by_what_it_held_in_the_month():
     """
     machine  n1   4 gpus  4 h  8.00 USD
     attempt  a    4 gpus  1 h
@@ -280,7 +280,7 @@ def test_an_unused_commitment_is_idle():
 
 
 @story
-def test_a_commitment_is_paid_through_what_it_covers():
+def test_a_commitment_is_paid_through_the_usage_it_covers():
     """
     machine  n1  4 gpus  4 h  8.00 USD  billed 0.00
     attempt  a   4 gpus  3 h
@@ -289,7 +289,7 @@ def test_a_commitment_is_paid_through_what_it_covers():
     a         6.00
     __idle__  2.00
     => billed
-    __unallocated__  100.00  commitment purchase: its cost comes in through what it covers
+    __unallocated__  100.00  commitment purchase: its cost is amortized over the usage it covers
     """
 
 
@@ -314,7 +314,7 @@ def test_every_basis_is_shared_by_the_same_weights():
 
 
 @story
-def test_services_that_are_not_training_are_outside():
+def test_services_not_used_for_training_are_outside():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h
@@ -322,25 +322,25 @@ def test_services_that_are_not_training_are_outside():
     charge   server    2.00 USD
     =>
     a            8.00
-    __outside__  3.00  a service that is not training
+    __outside__  3.00  a service not used for training
     __outside__  2.00  a machine that no job used and that has no known GPU
     """
 
 
 @story
-def test_compute_without_a_resource_is_not_known_to_be_no_training():
+def test_compute_without_a_resource_is_unallocated():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h
     charge   hours  5.00 USD
     =>
     a                8.00
-    __unallocated__  5.00  compute cost that names no machine, job or tag
+    __unallocated__  5.00  compute with no matching machine, job or mapped tag
     """
 
 
 @story
-def test_what_no_rule_takes_is_unallocated_and_says_why():
+def test_charges_that_no_rule_matches_are_unallocated_with_a_reason():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h
@@ -348,8 +348,8 @@ def test_what_no_rule_takes_is_unallocated_and_says_why():
     charge   network  2.00 USD  tag env=prod
     =>
     a                8.00
-    __unallocated__  3.00  storage cost that names no machine, job or tag
-    __unallocated__  2.00  network cost that names no machine, job or tag
+    __unallocated__  3.00  storage with no matching machine, job or mapped tag
+    __unallocated__  2.00  network with no matching machine, job or mapped tag
     """
 
 
@@ -372,7 +372,7 @@ def test_two_currencies_are_never_added():
 
 
 @story
-def test_a_month_of_nothing_but_other_services():
+def test_a_month_with_only_other_services():
     """
     charge  database  3.00 USD
     charge  storage   1.00 USD
@@ -384,7 +384,7 @@ def test_a_month_of_nothing_but_other_services():
 
 
 @story
-def test_a_charge_for_no_time_is_told():
+def test_a_charge_without_a_period_is_reported():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h

@@ -1,11 +1,11 @@
-"""What a cluster is: the sum of its machines, each held for itself. See story.py for how to read and add one."""
+"""Stories of clusters, which are the sum of their machines: see story.py for how to read and add one."""
 
 from .books import Bookkeeper
-from .story import story, tell
+from .story import account_of, story
 
 
 @story
-def test_who_holds_more_of_a_machine_than_it_has_hides_no_idle_machine_of_the_cluster():
+def test_an_overcommitted_machine_hides_no_idle_machine_of_its_cluster():
     """
     machine  n1  4 gpus  4 h  8.00 USD  cluster c1
     attempt  a   4 gpus  4 h  from 0 h
@@ -26,7 +26,7 @@ def test_who_holds_more_of_a_machine_than_it_has_hides_no_idle_machine_of_the_cl
 
 
 @story
-def test_a_cluster_is_cut_only_while_more_is_held_of_a_machine_than_it_has():
+def test_a_cluster_is_cut_only_while_a_machine_is_overcommitted():
     """
     machine  n1  8 gpus  4 h  32.00 USD  cluster c1
     attempt  a   8 gpus  4 h  from 0 h
@@ -48,7 +48,7 @@ def test_a_cluster_is_cut_only_while_more_is_held_of_a_machine_than_it_has():
 
 
 @story
-def test_those_who_hold_one_machine_of_a_cluster_at_once_leave_the_time_of_the_other_idle():
+def test_two_holders_of_one_machine_leave_the_time_of_the_other_idle():
     """
     machine  n1  4 gpus  4 h  8.00 USD  cluster c1
     attempt  a   2 gpus  4 h  from 0 h
@@ -107,8 +107,8 @@ def test_a_cluster_without_gpus_is_weighed_by_cpus():
     """
 
 
-def test_a_finding_says_how_much_memory_was_held(keeper: Bookkeeper):
-    account = tell(
+def test_a_finding_states_how_much_memory_was_held(keeper: Bookkeeper):
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  64 gb  4 h  8.00 USD  cluster c1

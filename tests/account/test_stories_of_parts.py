@@ -1,10 +1,10 @@
-"""What does not divide, and what a rule sends to fixed payers, told as stories: see story.py for how to read one."""
+"""Stories of remainders and of rules with fixed payers: see story.py for how to read and add one."""
 
 from .story import story
 
 
 @story
-def test_ten_over_three_gives_the_unit_left_to_the_smallest_id():
+def test_ten_over_three_gives_the_remainder_to_the_smallest_id():
     """
     machine  n1  3 gpus  1 h  10.00 USD
     attempt  c   1 gpu   1 h  from 0 h
@@ -18,7 +18,7 @@ def test_ten_over_three_gives_the_unit_left_to_the_smallest_id():
 
 
 @story
-def test_ten_over_seven_gives_the_units_left_to_the_smallest_id():
+def test_ten_over_seven_gives_the_remainder_to_the_smallest_id():
     """
     machine  n1  7 gpus  1 h  10.00 USD
     attempt  g   1 gpu   1 h  from 0 h
@@ -52,7 +52,7 @@ def test_what_does_not_divide_goes_to_the_heaviest_not_the_first():
 
 
 @story
-def test_charges_are_sent_where_a_rule_says():
+def test_a_rule_can_allocate_all_charges_to_one_payer():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h
@@ -63,7 +63,7 @@ def test_charges_are_sent_where_a_rule_says():
     rule = [
       { name = "cold",  match = { category = "storage" },  to = "__idle__",        reason = "cold data" },
       { name = "pipes", match = { service = "*transfer*" }, to = "__outside__" },
-      { name = "studio", match = { category = ["platform", "labour"] }, to = "__unallocated__" },
+      { name = "studio", match = { category = ["platform", "labor"] }, to = "__unallocated__" },
     ]
     =>
     a                8.00
@@ -74,7 +74,7 @@ def test_charges_are_sent_where_a_rule_says():
 
 
 @story
-def test_fixed_parts_are_divided_to_the_last_unit():
+def test_fixed_parts_are_split_to_the_last_unit():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h
@@ -99,7 +99,7 @@ def test_fixed_parts_are_divided_to_the_last_unit():
 
 
 @story
-def test_the_first_rule_that_matches_takes_the_charge():
+def test_the_first_matching_rule_takes_the_charge():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   4 gpus  4 h
@@ -126,6 +126,6 @@ def test_without_any_rule_everything_is_unallocated():
     rules
     default_rules = false
     =>
-    __unallocated__  8.00  compute cost that names no machine, job or tag
-    __unallocated__  1.00  storage cost that names no machine, job or tag
+    __unallocated__  8.00  compute with no matching machine, job or mapped tag
+    __unallocated__  1.00  storage with no matching machine, job or mapped tag
     """

@@ -1,10 +1,10 @@
-"""How large machines are, as files, bills and logs tell it or do not, told as stories: see story.py for how to read and add one."""
+"""Stories of machine sizes, known from files, bills and logs or unknown: see story.py for how to read and add one."""
 
 from .story import story
 
 
 @story
-def test_who_holds_a_machine_of_unknown_size_pays_for_all_of_it():
+def test_the_holder_of_a_machine_of_unknown_size_pays_for_all_of_it():
     """
     machine  n1  4 h     8.00 USD
     attempt  a   2 gpus  1 h
@@ -16,7 +16,7 @@ def test_who_holds_a_machine_of_unknown_size_pays_for_all_of_it():
 
 
 @story
-def test_holders_of_a_machine_of_unknown_size_share_by_what_they_say_they_held():
+def test_holders_of_a_machine_of_unknown_size_share_it_by_stated_amounts():
     """
     machine  n1  4 h     8.00 USD
     attempt  a   3 gpus  4 h  from 0 h
@@ -29,7 +29,7 @@ def test_holders_of_a_machine_of_unknown_size_share_by_what_they_say_they_held()
 
 
 @story
-def test_gpus_that_the_log_does_not_have_are_told():
+def test_gpus_missing_from_the_log_are_reported():
     """
     machine  n1  4 gpus  4 h  8.00 USD
     attempt  a   0 gpus  2 cpus  4 h
@@ -53,7 +53,7 @@ def test_one_job_with_a_gpu_shows_that_the_log_has_gpus():
 
 
 @story
-def test_gpus_that_the_bill_counts_are_known():
+def test_gpus_counted_on_the_bill_are_known():
     """
     machine  n1  1 h  8.00 USD  gpu_count 4
     attempt  a   1 gpu  1 h
@@ -64,7 +64,7 @@ def test_gpus_that_the_bill_counts_are_known():
 
 
 @story
-def test_what_the_bill_counts_gpus_of_is_a_machine_whoever_names_it():
+def test_a_resource_with_gpus_on_the_bill_is_a_machine():
     """
     machine  n1  1 h  8.00 USD  gpu_count 4
     machine  n2  1 h  3.00 USD  gpu_count 0
@@ -76,7 +76,7 @@ def test_what_the_bill_counts_gpus_of_is_a_machine_whoever_names_it():
 
 
 @story
-def test_a_machine_file_knows_better_than_the_bill():
+def test_a_machine_file_takes_precedence_over_the_bill():
     """
     machine  n1  2 gpus  1 h  8.00 USD  gpu_count 4
     attempt  a   1 gpu   1 h
@@ -87,7 +87,7 @@ def test_a_machine_file_knows_better_than_the_bill():
 
 
 @story
-def test_a_count_that_is_none_tells_nothing():
+def test_an_invalid_gpu_count_is_ignored():
     """
     machine  n1  1 h  8.00 USD  gpu_count several
     attempt  a   1 gpu  1 h

@@ -1,4 +1,4 @@
-"""Hours that the bill has no charge for leave the rate, also between hours that it has one for."""
+"""Hours without a charge on the bill do not count in rates, even between charged hours."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 
 from .books import DAY, HOUR, MONTH, Bookkeeper, Case, Row, charge, hours_of, placement, stamp
-from .invented import Fleet, fleets
-from .story import CHARGES, tell
-from .test_properties import as_the_bill_finds_them, examples
+from .generated import Fleet, fleets
+from .story import CHARGES, account_of
+from .test_properties import billed_machines, examples
 
 
 def hourly(machine: str, hours: Iterable[int], minute: int = 0, **columns: object) -> list[Row]:
-    """A line of 2.00 for each of these hours, which all begin at this minute."""
+    """A line of 2.00 for each of these hours, which all start at this minute."""
     begin = [hour * HOUR + minute * 60 for hour in hours]
     return [hours_of(machine, (second, second + HOUR), "2.00", **columns) for second in begin]
 
 
 def hours_held(keeper: Bookkeeper, case: Case, job: str = "a") -> tuple[Decimal, Decimal, Decimal | None]:
-    """Hours, those of them without a charge, and the rate of the others."""
+    """Return the hours, those without a charge, and the rate of the others."""
     row = keeper.book(case).rows("job")[job]
     return Decimal(row.wall_seconds) / HOUR, Decimal(row.unbilled_wall_seconds) / HOUR, row.rate
 
 
 def test_hours_between_two_charges_are_unbilled(keeper: Bookkeeper):
-    account = tell(
+    account = account_of(
         keeper,
         """
         machine  n1  4 gpus  2 h  8.00 USD
@@ -40,7 +40,7 @@ def test_hours_between_two_charges_are_unbilled(keeper: Bookkeeper):
     assert account.report(["job"], per="gpu").rows[0].rate == 1
 
 
-def test_they_are_unbilled_on_their_own_days(keeper: Bookkeeper):
+def test_unbilled_hours_count_on_their_own_days(keeper: Bookkeeper):
     charges = [*hourly("n1", range(20)), *hourly("n1", range(30, 72))]
     account = keeper.book(Case(charges, [placement("a", "n1", (0, 3 * DAY), gpus=1)]))
     days = account.rows("day")
@@ -52,14 +52,14 @@ def test_they_are_unbilled_on_their_own_days(keeper: Bookkeeper):
 
 
 @pytest.mark.parametrize("minute", [0, 30])
-def test_an_hour_charged_twice_does_not_stand_for_one_that_is_not_charged(keeper: Bookkeeper, minute: int):
-    """As many lines as hours from the first to the last. Some zones begin their hours at half past."""
+def test_an_hour_charged_twice_does_not_make_up_for_an_uncharged_one(keeper: Bookkeeper, minute: int):
+    """There are as many lines as hours from the first to the last. In some zones hours start at half past."""
     charges = hourly("n1", [0, 1, 1, 3], minute)
     held = placement("a", "n1", (minute * 60, minute * 60 + 4 * HOUR), gpus=1)
     assert hours_held(keeper, Case(charges, [held])) == (4, 1, Decimal("2.666667"))
 
 
-def test_hours_of_several_beginnings_are_told_apart(keeper: Bookkeeper):
+def test_hours_that_start_at_different_minutes_are_distinguished(keeper: Bookkeeper):
     charges = [*hourly("n1", [0, 1]), *hourly("n1", [2], minute=30), *hourly("n2", [0, 1, 2])]
     held = [placement("a", "n1", (0, 4 * HOUR), gpus=1), placement("b", "n2", (0, 3 * HOUR), gpus=1)]
     assert hours_held(keeper, Case(charges, held)) == (4, 1, 2)
@@ -92,7 +92,7 @@ def test_a_job_within_a_gap_has_no_rate(keeper: Bookkeeper):
 
 
 @pytest.mark.parametrize("kind", ["storage", "network", "credit", "tax", "adjustment"])
-def test_what_a_stopped_machine_goes_on_costing_does_not_bill_its_hours(keeper: Bookkeeper, kind: str):
+def test_cost_that_continues_for_a_stopped_machine_does_not_bill_its_hours(keeper: Bookkeeper, kind: str):
     """The disk has the machine's name, and is charged for the whole month, as a credit or an adjustment may be."""
     named = {"Tags": '{"Name": "n1"}'}
     charges = [
@@ -108,7 +108,7 @@ def test_a_refund_for_last_month_does_not_bill_the_hours_before_the_first_charge
     assert hours_held(keeper, Case(charges, [placement("a", "n1", (-3 * DAY, 10 * HOUR), gpus=1)]))[:2] == (10, 6)
 
 
-def test_between_a_machine_and_the_one_in_its_place_hours_are_unbilled(keeper: Bookkeeper):
+def test_hours_between_a_machine_and_its_replacement_are_unbilled(keeper: Bookkeeper):
     charges = [*hourly("i-1", range(4)), *hourly("i-2", range(6, 9))]
     known = {"machine_id": "n1", "gpus": 1}
     machines = [
@@ -122,9 +122,7 @@ def test_between_a_machine_and_the_one_in_its_place_hours_are_unbilled(keeper: B
     ("among", "columns"),
     [("cluster", {}), ("tag:team", {"Tags": '{"team": "nlp"}'}), ("job", {"Tags": '{"job_id": "a"}'}), ("all", {})],
 )
-def test_what_is_shared_within_more_than_a_machine_has_gaps_too(
-    keeper: Bookkeeper, among: str, columns: dict[str, object]
-):
+def test_cost_shared_across_machines_can_have_gaps_too(keeper: Bookkeeper, among: str, columns: dict[str, object]):
     rule = f'[[rule]]\nname = "x"\nmatch = {{ category = "compute" }}\namong = "{among}"\n'
     charges = [*hourly("n1", range(3), **columns), *hourly("n2", range(5, 8), **columns)]
     machines = [{"machine_id": name, "gpus": 1, "cluster": "c1"} for name in ("n1", "n2")]
@@ -134,16 +132,17 @@ def test_what_is_shared_within_more_than_a_machine_has_gaps_too(
 
 def test_an_attempt_that_still_runs_leaves_gaps_out(keeper: Bookkeeper):
     charges = [*hourly("n1", range(2)), *hourly("n1", range(5, 8))]
-    assert hours_held(keeper, Case(charges, [placement("a", "n1", (HOUR, None), gpus=1)])) == (7, 3, 2)
+    running = placement("a", "n1", (HOUR, None), gpus=1, state="running")
+    assert hours_held(keeper, Case(charges, [running])) == (7, 3, 2)
 
 
 def billed_seconds(fleet: Fleet, job: str) -> int:
-    """The seconds in which the job held a machine that was there and charged for, one stretch without any change after the other."""
-    there = {machine.name: machine.existed for machine in as_the_bill_finds_them(fleet)}
+    """Count the seconds in which the job held an existing, charged machine, interval by interval."""
+    existed = {machine.name: machine.existed for machine in billed_machines(fleet)}
     held = [(p.machine, p.started, p.ended or 0) for p in fleet.placements if p.job == job]
     charged = [(c.machine, *c.period) for c in fleet.charges if c.category == "compute"]
     moments = sorted(
-        {0, MONTH, *(m for _, *span in held + charged for m in span), *(m for s in there.values() for m in s)}
+        {0, MONTH, *(m for _, *span in held + charged for m in span), *(m for s in existed.values() for m in s)}
     )
 
     def is_within(span: tuple[int, int], first: int, last: int) -> bool:
@@ -154,7 +153,7 @@ def billed_seconds(fleet: Fleet, job: str) -> int:
         for span in pairwise(moment for moment in moments if 0 <= moment <= MONTH)
         if any(
             is_within(span, first, last)
-            and is_within(span, *there[machine])
+            and is_within(span, *existed[machine])
             and any(name == machine and is_within(span, begin, end) for name, begin, end in charged)
             for machine, first, last in held
         )
@@ -163,7 +162,7 @@ def billed_seconds(fleet: Fleet, job: str) -> int:
 
 @examples(16)
 @given(fleet=fleets())
-def test_billed_hours_are_those_with_a_charge_and_no_others(keeper: Bookkeeper, fleet: Fleet):
+def test_billed_hours_are_exactly_those_with_a_charge(keeper: Bookkeeper, fleet: Fleet):
     ended = Fleet(fleet.machines, tuple(held for held in fleet.placements if held.ended is not None), fleet.charges)
     rows = keeper.book(ended.case()).rows("job")
     for job in {held.job for held in ended.placements}:

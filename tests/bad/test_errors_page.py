@@ -1,4 +1,4 @@
-"""The page of errors is printed from the bad inputs, and is not stale."""
+"""The page of errors is printed from the bad inputs and is up to date."""
 
 import importlib.util
 from pathlib import Path
@@ -18,7 +18,7 @@ def printer() -> ModuleType:
     return module
 
 
-def test_the_page_is_not_stale() -> None:
+def test_the_page_is_up_to_date() -> None:
     module = printer()
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), "Run: python docs/print_errors.py"
 

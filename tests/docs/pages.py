@@ -1,4 +1,4 @@
-"""The documentation as the tests see it: pages, and the blocks of code in them."""
+"""The documentation as the tests read it: pages, and the code blocks in them."""
 
 import os
 import re
@@ -12,10 +12,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
-STANDS_FOR = {"make demo": "trainfare demo --folder demo --months 3 --serve"}
-"""Lines that would install packages, and what of them is run instead."""
+REPLACED = {"make demo": "trainfare demo --folder demo --months 3 --serve"}
+"""Lines that would install packages, and what is run instead."""
 NOT_RUN = ("make ", "git clone ", "pip ")
-"""What else is not run, by how the line begins."""
+"""Prefixes of other lines that are not run."""
 
 _FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _EXIT = re.compile(r"#\s*exit (\d+)\s*$")
@@ -23,7 +23,7 @@ _EXIT = re.compile(r"#\s*exit (\d+)\s*$")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: what it is said to hold, and its lines."""
+    """A fenced block: its language and its text."""
 
     kind: str
     text: str
@@ -34,14 +34,14 @@ class Block:
 
 
 def blocks(page: Path, *kinds: str) -> list[Block]:
-    """The fenced blocks of a page, of these kinds only if any are named."""
+    """Return the fenced blocks of a page, only of these kinds if any are given."""
     found = [Block(kind, text) for kind, text in _FENCE.findall(page.read_text(encoding="utf-8"))]
     return [block for block in found if not kinds or block.kind in kinds]
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A shell line that was run, and what the page says it shows."""
+    """A shell line that was run, and the output that the page shows."""
 
     line: str
     wanted_code: int
@@ -62,16 +62,16 @@ def run(page: Path, folder: Path) -> Iterator[Ran]:
 
 
 def _run(line: str, folder: Path, shown: list[str]) -> Ran | None:
-    command = STANDS_FOR.get(line, line)
+    command = REPLACED.get(line, line)
     if command.startswith(NOT_RUN):
         return None
     wanted = _EXIT.search(line)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    surroundings = os.environ | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
+    environment = os.environ | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env=surroundings,
+        env=environment,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -80,7 +80,7 @@ def _run(line: str, folder: Path, shown: list[str]) -> Ran | None:
 
 
 def checkout(folder: Path) -> Path:
-    """A folder that looks like the project's, with a bill and a job log in it as the README's reader has them."""
+    """Create a folder like the project's, with a bill and a job log as a reader of the README has them."""
     shutil.copytree(DOCS / "example", folder / "docs" / "example")
     shutil.copy(ROOT / "README.md", folder)
     (folder / ".venv").symlink_to(Path(sys.executable).parent.parent)

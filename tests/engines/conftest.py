@@ -1,9 +1,10 @@
-"""One Spark session for all tests of a process: starting one takes longer than most of what it is asked."""
+"""One Spark session for all tests of a process: starting one takes longer than most tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from account.books import Bookkeeper
 from services import spark_cluster
 
 from trainfare.engine.duckdb import DuckDB
@@ -20,7 +21,7 @@ SMALL = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.ui.retainedExecutions": "5000",
 }
-"""For tables of a few rows: neither compiling nor planning them anew pays. All plans are kept, to be looked at."""
+"""For tables of a few rows: compilation and adaptive planning do not pay. All plans are retained for inspection."""
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,13 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     made = Twin(DuckDB(), Spark(folder / "scratch", "local[2]", SMALL))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def keeper(twin: Twin, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bookkeeper]:
+    """Build books with both engines at once."""
+    made = Bookkeeper(tmp_path_factory.mktemp("books"))
+    made.builder.close()
+    made.builder = twin
+    yield made
+    made.reader.close()

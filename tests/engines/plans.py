@@ -1,18 +1,18 @@
-"""What Spark really ran: the plans of a session, as it keeps them for its own pages."""
+"""The plans that a Spark session executed, as it keeps them for its own pages."""
 
 import re
 from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-WITHOUT_A_KEY = ("CartesianProduct", "BroadcastNestedLoopJoin")
-"""Joins that meet every row of one side with every row of the other."""
+CROSS_JOIN_OPERATORS = ("CartesianProduct", "BroadcastNestedLoopJoin")
+"""Joins of every row of one side with every row of the other."""
 IN_PYTHON = ("BatchEvalPython", "ArrowEvalPython", "MapInPandas", "FlatMapGroups")
-"""Parts of plans that hand rows to Python."""
+"""Operators that pass rows to Python."""
 
 
-def ran(session: SparkSession) -> Iterator[tuple[str, str]]:
-    """The table that was written, empty for a question, and the plan of it, of all that the session has kept."""
+def executed_plans(session: SparkSession) -> Iterator[tuple[str, str]]:
+    """Return every plan of the session with the table it wrote, which is empty for a query."""
     found = session._jsparkSession.sharedState().statusStore().executionsList().iterator()  # type: ignore[attr-defined]
     while found.hasNext():
         plan = str(found.next().physicalPlanDescription())
@@ -21,5 +21,5 @@ def ran(session: SparkSession) -> Iterator[tuple[str, str]]:
 
 
 def has(plan: str, *operators: str) -> bool:
-    """Whether any of these is a part of the plan."""
+    """Return whether any of these operators is in the plan."""
     return bool(re.search(rf"^\(\d+\) (?:{'|'.join(operators)})\b", plan, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""A month on a real Spark cluster: the digits of the embedded engine, whatever is killed meanwhile."""
+"""A month on a real Spark cluster: the digits of the embedded engine, whatever is killed during the build."""
 
 import os
 import shutil
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from services import spark_cluster
 
-from trainfare import config
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet
+from trainfare.settings import config
 from trainfare.store import Book, Store
 
 SETTINGS = """
@@ -32,10 +32,13 @@ name = "spark"
 """
 SUBMITTED = "from trainfare.cli import main\n\nmain()\n"
 MIDDLE = 20
-"""Tables that are made when a build is about half way."""
+"""Number of tables when a build is about half done."""
 PATIENCE_SECONDS = 900
 
-pytestmark = pytest.mark.skipif(bool(spark_cluster.missing()), reason=str(spark_cluster.missing()))
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(bool(spark_cluster.missing()), reason=str(spark_cluster.missing())),
+]
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +49,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[spark_cluster.
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's workspace, built by the embedded engine."""
+    """Return the workspace of the demo, built by the embedded engine."""
     folder = tmp_path_factory.mktemp("demo") / "workspace"
     _trainfare("demo", "--folder", str(folder)).wait()
     return folder
 
 
 def unbuilt(demo: Path, folder: Path) -> Path:
-    """The same workspace, of which nothing is built, for Spark."""
+    """Return a copy of the workspace for Spark, with nothing built."""
     shutil.copytree(demo, folder, ignore=shutil.ignore_patterns("lake", "catalog.sqlite*"))
     settings = folder / "trainfare.toml"
     settings.write_text(f"{settings.read_text(encoding='utf-8')}\n{SETTINGS}", encoding="utf-8")
@@ -78,7 +81,7 @@ def books(workspace: Path) -> list[Book]:
 
 
 def assert_same_book(one: Path, other: Path) -> None:
-    """Both say the same in every table: columns, types, rows and digits; and each reads what the other wrote."""
+    """Assert that two books have the same columns, types, rows and digits in every table."""
     ours, theirs = books(one)[-1], books(other)[-1]
     assert (ours.rows, ours.totals, ours.complete_through) == (theirs.rows, theirs.totals, theirs.complete_through)
     assert ours.files.keys() == theirs.files.keys()
@@ -90,7 +93,7 @@ def assert_same_book(one: Path, other: Path) -> None:
             assert engine.rows(f"SELECT * FROM {there} EXCEPT ALL SELECT * FROM {here}") == [], name
 
 
-def test_a_driver_that_is_killed_publishes_nothing_and_the_next_build_is_right(
+def test_a_killed_driver_publishes_nothing_and_the_next_build_is_correct(
     demo: Path, cluster: spark_cluster.Cluster, tmp_path: Path
 ):
     workspace = unbuilt(demo, tmp_path / "killed")
@@ -106,8 +109,8 @@ def test_a_driver_that_is_killed_publishes_nothing_and_the_next_build_is_right(
     assert [*workspace.glob("lake/.scratch/*")] == []
 
 
-def test_a_worker_lost_in_the_middle_costs_no_digit(demo: Path, cluster: spark_cluster.Cluster, tmp_path: Path):
-    """Sent off with spark-submit, which gives the master."""
+def test_a_worker_lost_during_the_build_changes_no_digit(demo: Path, cluster: spark_cluster.Cluster, tmp_path: Path):
+    """Started with spark-submit, which sets the master."""
     workspace = unbuilt(demo, tmp_path / "lost")
     script = tmp_path / "build.py"
     script.write_text(SUBMITTED, encoding="utf-8")

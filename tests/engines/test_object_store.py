@@ -1,4 +1,4 @@
-"""A lake in an object store, built by a cluster that has a connector of its own to it."""
+"""A lake in an object store, built by a cluster with its own connector."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ from workspace import company
 from workspace.company import OCTOBER
 from workspace.folder import Ran, Workspace
 
-from trainfare import places
-from trainfare.places import Remote
+from trainfare.files import locations
+from trainfare.files.locations import ObjectLocation
 
 BUCKET = "books"
 SMALL = {
@@ -27,9 +27,12 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""For tables of a few rows: compiling them does not pay."""
+"""For tables of a few rows, for which compilation does not pay."""
 
-pytestmark = pytest.mark.skipif(bool(spark_cluster.missing()), reason=str(spark_cluster.missing()))
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(bool(spark_cluster.missing()), reason=str(spark_cluster.missing())),
+]
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +44,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def store(folder: Path) -> Iterator[None]:
-    """The folder as an object store, into which this process and all it starts are let."""
+    """Serve the folder as an object store, with access for this process and its children."""
     with folder_store.running(folder) as running, pytest.MonkeyPatch.context() as patched:
         for name, value in running.as_(folder_store.WHO).items():
             patched.setenv(name, value)
-        places.file_system.cache_clear()
+        locations.file_system.cache_clear()
         yield
-    places.file_system.cache_clear()
+    locations.file_system.cache_clear()
 
 
 def october(folder: Path, **settings: str) -> Workspace:
@@ -59,7 +62,7 @@ def october(folder: Path, **settings: str) -> Workspace:
     return made
 
 
-def on_spark(folder: Path, lake: Remote, connector: dict[str, str], scheme: str = "s3a") -> Workspace:
+def on_spark(folder: Path, lake: ObjectLocation, connector: dict[str, str], scheme: str = "s3a") -> Workspace:
     made = october(folder, lake=f'"{lake}"')
     listed = "".join(f'"{name}" = "{value}"\n' for name, value in {**SMALL, **connector}.items())
     settings = (folder / "trainfare.toml").read_text(encoding="utf-8")
@@ -70,16 +73,16 @@ def on_spark(folder: Path, lake: Remote, connector: dict[str, str], scheme: str 
 
 
 def build(workspace: Workspace, master: str) -> Ran:
-    """In a process of its own: its session has settings that no other test's has."""
+    """Build in a separate process, whose session has its own settings."""
     command = [sys.executable, "-m", "trainfare", "build", "-w", workspace.folder, "--spark-master", master]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-def test_workers_write_through_their_connector_what_everybody_reads(tmp_path: Path, folder: Path):
+def test_workers_write_through_their_connector_what_the_reader_reads(tmp_path: Path, folder: Path):
     here = october(tmp_path / "here")
     here.build()
-    lake = Remote(f"s3://{BUCKET}/lake")
+    lake = ObjectLocation(f"s3://{BUCKET}/lake")
     there = on_spark(tmp_path / "there", lake, folder_store.connector(folder, BUCKET, "store"), "store")
     (tmp_path / "cluster").mkdir()
     with spark_cluster.running(tmp_path / "cluster") as cluster:
@@ -93,26 +96,26 @@ def test_workers_write_through_their_connector_what_everybody_reads(tmp_path: Pa
     there.require_sound()
 
 
-def test_a_spark_without_a_connector_is_told(tmp_path: Path):
-    ran = build(on_spark(tmp_path, Remote(f"s3://{BUCKET}/unreached"), {}), "local[1]")
+def test_a_spark_without_a_connector_is_reported(tmp_path: Path):
+    ran = build(on_spark(tmp_path, ObjectLocation(f"s3://{BUCKET}/unreached"), {}), "local[1]")
     assert ran.code == 2
-    told = ran.err.splitlines()[-2:]
-    assert told[0].startswith(f"s3://{BUCKET}/unreached/.scratch/")
-    assert told[0].endswith(": this Spark has no connector for the object store")
-    assert "docs/howto/object-store.md" in told[1]
+    message = ran.err.splitlines()[-2:]
+    assert message[0].startswith(f"s3://{BUCKET}/unreached/.scratch/")
+    assert message[0].endswith(": this Spark has no connector for the object store")
+    assert "docs/howto/object-store.md" in message[1]
 
 
-def test_a_connector_to_another_store_is_told_before_anything_is_built(tmp_path: Path):
+def test_a_connector_to_another_store_is_reported_before_anything_is_built(tmp_path: Path):
     (tmp_path / "elsewhere" / BUCKET).mkdir(parents=True)
-    astray = on_spark(
+    other = on_spark(
         tmp_path / "astray",
-        Remote(f"s3://{BUCKET}/astray"),
+        ObjectLocation(f"s3://{BUCKET}/astray"),
         folder_store.connector(tmp_path / "elsewhere", BUCKET),
     )
-    ran = build(astray, "local[1]")
+    ran = build(other, "local[1]")
     assert ran.code == 2
-    told = " ".join(ran.err.splitlines()[-2:])
-    assert f"what Spark writes to s3a://{BUCKET}/astray/.scratch/" in told
-    assert "is not in the object store that this command reads" in told
-    assert '"spark.hadoop.fs.s3a.endpoint" under [engine.settings]' in told
-    assert astray.books() == []
+    message = " ".join(ran.err.splitlines()[-2:])
+    assert f"what Spark writes to s3a://{BUCKET}/astray/.scratch/" in message
+    assert "is not in the object store that this command reads" in message
+    assert '"spark.hadoop.fs.s3a.endpoint" under [engine.settings]' in message
+    assert other.books() == []

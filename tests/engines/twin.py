@@ -1,4 +1,4 @@
-"""Two engines that are asked the same at the same time, and must never give different answers."""
+"""Two engines that run the same statements and must never return different results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.spark import Spark
 from trainfare.engine.sql import parquet, quoted, step_text
 
-OF_ONE_ENGINE = ("kind", "holding")
-"""Columns with hashes, and with numbers in any order: they tell rows apart within one engine, and mean nothing to another."""
+ENGINE_COLUMNS = ("kind", "holding")
+"""Columns with hashes or unordered numbers: they distinguish rows within one engine and mean nothing to another."""
 
 
 @dataclass
 class Twin:
-    """Does everything twice, and compares every table, row by row and digit by digit, as soon as it is made."""
+    """Runs everything on both engines and compares every table, row by row and digit by digit."""
 
     duckdb: DuckDB
     spark: Spark
@@ -25,7 +25,7 @@ class Twin:
     compared: int = 0
 
     def __post_init__(self) -> None:
-        """Files are taken in once: both engines start from what the same reader made of them."""
+        """Read files once: both engines start from the rows of the same reader."""
         self.spark.reader.close()
         self.spark._reader = self.duckdb
 
@@ -58,12 +58,12 @@ class Twin:
         for engine in (self.duckdb, self.spark):
             engine.view(name, select)
 
-    def taken(self, name: str, *selects: str) -> None:
-        self._both("taken", name, *selects)
+    def ingest(self, name: str, *selects: str) -> None:
+        self._both("ingest", name, *selects)
 
     def values(self, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
-        held = [list(row) for row in rows]
-        self._both("values", name, columns, held)
+        listed = [list(row) for row in rows]
+        self._both("values", name, columns, listed)
 
     def add(self, name: str, select: str) -> None:
         self._both("add", name, select)
@@ -74,14 +74,14 @@ class Twin:
         self.compare(into)
 
     def drop(self, *names: str) -> None:
-        """Leave them there: what was made is looked at later."""
+        """Keep all tables, so that a test can inspect them."""
 
     def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
         self.steps.add(f"{package}/{name}")
         self.table(into, step_text(package, name, fragments))
 
     def write_parquet(self, select: str, path: Path) -> None:
-        """Both write; what each wrote is read by the other, and by the caller as DuckDB's."""
+        """Write with both engines, read each file with the other engine, and leave DuckDB's for the caller."""
         beside = path.with_name(f"{path.name}-spark")
         self.duckdb.write_parquet(select, path)
         self.spark.write_parquet(select, beside)
@@ -92,12 +92,12 @@ class Twin:
         assert in_order(self.spark.rows(f"SELECT * FROM {parquet(path)}")) == in_order(written[0]), select
 
     def compare(self, name: str) -> None:
-        """The table has the same columns, the same rows and the same digits in both."""
-        columns = [column for column in self.duckdb.columns(f'"{name}"') if column not in OF_ONE_ENGINE]
-        assert columns == [one for one in self.spark.session.table(name).columns if one not in OF_ONE_ENGINE], name
+        """Assert that a table has the same columns, rows and digits in both engines."""
+        columns = [column for column in self.duckdb.columns(f'"{name}"') if column not in ENGINE_COLUMNS]
+        assert columns == [one for one in self.spark.session.table(name).columns if one not in ENGINE_COLUMNS], name
         listed = ", ".join(f'"{column}"' for column in columns)
         one = in_order(self.duckdb.rows(f'SELECT {listed} FROM "{name}"'))
-        # Spark is slow to hand out rows. What it wrote for its own use is read by the other.
+        # Spark is slow to return rows, so DuckDB reads the files that Spark wrote.
         written = self.spark.folders(name)
         reader, theirs = (self.duckdb, parquet(*written)) if written else (self.spark, f'"{name}"')
         other = in_order(reader.rows(f"SELECT {listed} FROM {theirs}"))
@@ -107,7 +107,7 @@ class Twin:
         self.compared += 1
 
     def _make_room(self, name: str, kind: str) -> None:
-        """Take away what has this name and is of that kind; a stage would have dropped it."""
+        """Drop the table or view of this name, as a stage would have done."""
         found = self.duckdb.rows(f"SELECT table_type FROM information_schema.tables WHERE table_name = {quoted(name)}")
         if found == [(kind,)]:
             self.duckdb.drop(name)
@@ -119,10 +119,10 @@ class Twin:
 
 
 def in_order(rows: Iterable[Any]) -> list[Any]:
-    """Rows sorted by their text, so that their order means nothing; digits stay to be compared."""
-    return sorted((tuple(map(_told, row)) if isinstance(row, tuple) else row for row in rows), key=repr)
+    """Return rows sorted by their text, so that their order does not matter."""
+    return sorted((tuple(map(_comparable, row)) if isinstance(row, tuple) else row for row in rows), key=repr)
 
 
-def _told(value: Any) -> Any:
-    """A wide whole number comes as int from one engine and as Decimal from the other."""
+def _comparable(value: Any) -> Any:
+    """Return a wide integer as int; Spark returns it as a Decimal."""
     return int(value) if isinstance(value, Decimal) and value.as_tuple().exponent == 0 else value

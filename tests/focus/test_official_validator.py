@@ -10,6 +10,8 @@ from trainfare.engine.duckdb import DuckDB, parquet, quoted
 
 from . import validator
 
+pytestmark = pytest.mark.services
+
 ITS_OWN_FAULTS = {
     "InvoiceId-C-004-C": "asks for no invoice on any line; its sentence is about lines that are not invoiced yet",
     "CommitmentDiscountStatus-C-004-C": "asks for a status where there is no commitment: its condition is the wrong way round",

@@ -19,7 +19,9 @@ SUPPORTED = (
     *("USAGE_MEASUREMENT", "UNIT_PRICING", "BILLING_BASED_ON_PROVISIONED_RESOURCES", "RESOURCE_TYPE_ASSIGNMENT"),
     *("REGION", "TAGGING"),
 )
-"""What the provider of the demo's bill supports: all there is but availability zones and prices in another currency than the bill's."""
+"""What the provider of the demo's bill supports: all there is but availability zones and prices in another currency
+than the bill's.
+"""
 
 
 def _pythons() -> list[Path]:
@@ -44,8 +46,8 @@ def installed() -> Path:
     if not ready.exists() or ready.read_text(encoding="utf-8") != PINNED.read_text(encoding="utf-8"):
         python = _new_enough() or pytest.skip("the official FOCUS validator needs Python 3.12, and none was found")
         subprocess.run([python, "-m", "venv", "--clear", made], check=True)
-        pip = [made / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", PINNED]
-        subprocess.run(pip, check=True, stderr=subprocess.DEVNULL)
+        pip = [made / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--require-hashes", "--no-deps", "-r", PINNED], check=True, stderr=subprocess.DEVNULL)
         shutil.copyfile(PINNED, ready)
     return made
 

@@ -1,16 +1,18 @@
-"""The checkpoint interval that the book advises is the one that loses least in a simulation that knows no formula."""
+"""The advised checkpoint interval is the one that loses least in a simulation that does not use the formula."""
 
 import math
 
 import pytest
 
 from trainfare.engine.duckdb import DuckDB
-from trainfare.metrics.lost_work import PACKAGE
+from trainfare.measures.lost_work import PACKAGE
 from trainfare.simulate import checkpoints
 
 HOUR = 3600
 GRID = [(uptime, writing) for uptime in (HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR) for writing in (5, 30, 120, 600)]
-"""Mean time between interruptions, and the time a checkpoint takes, in seconds: from 10 minutes in an hour to 5 seconds in a week."""
+"""Mean time between interruptions, and the time a checkpoint takes, in seconds: from 10 minutes an hour to 5 seconds a
+week.
+"""
 
 
 def advised(grid: list[tuple[float | None, float]]) -> list[dict]:
@@ -24,10 +26,10 @@ def advised(grid: list[tuple[float | None, float]]) -> list[dict]:
     engine.values("checkpoint_habits", columns, [(n, 10, 5, 1, 60, *row) for n, row in enumerate(times)])
     engine.table("training_starts", "SELECT job AS attempt_key, job FROM checkpoint_habits")
     engine.table("attempts", "SELECT job AS attempt_key, CAST(job AS VARCHAR) AS job_id FROM checkpoint_habits")
-    engine.table("ways", "SELECT 1 AS way, 'USD' AS currency")
+    engine.table("share_kinds", "SELECT 1 AS share_kind, 'USD' AS currency")
     engine.table(
-        "kept_shares",
-        "SELECT job AS payer_key, 1 AS way, CAST(1000 AS DECIMAL(38,12)) AS effective FROM checkpoint_habits",
+        "stored_shares",
+        "SELECT job AS payer_key, 1 AS share_kind, CAST(1000 AS DECIMAL(38,12)) AS effective FROM checkpoint_habits",
     )
     for step in ("best_intervals", "checkpointing"):
         engine.step(PACKAGE, step, step)
@@ -44,11 +46,11 @@ def test_the_advised_interval_is_within_a_tenth_of_the_best_simulated_one(restar
     assert far == {}
 
 
-def test_the_simulation_can_tell_intervals_apart() -> None:
-    """Half or twice the best interval is worse, so agreeing with it means something."""
+def test_the_simulation_distinguishes_intervals() -> None:
+    """Half or twice the best interval is worse, so agreement with it is meaningful."""
     ups = checkpoints.uptimes(6 * HOUR)
     best = checkpoints.best_interval(120, 60, 6 * HOUR)
-    gained = [checkpoints.useful(best * factor, 120, 60, ups) for factor in (0.5, 1, 2)]
+    gained = [checkpoints.useful_fraction(best * factor, 120, 60, ups) for factor in (0.5, 1, 2)]
     assert gained[1] > gained[0] * 1.01
     assert gained[1] > gained[2] * 1.01
 
@@ -57,7 +59,7 @@ def test_the_advised_saving_is_what_the_simulation_saves() -> None:
     """1,000 USD were spent with a checkpoint every hour. At the best interval the same work takes less time."""
     for (uptime, writing), row in zip(GRID, advised(GRID), strict=True):
         ups = checkpoints.uptimes(uptime)
-        now, best = (checkpoints.useful(interval, writing, 0, ups) for interval in (HOUR, row["best_seconds"]))
+        now, best = (checkpoints.useful_fraction(interval, writing, 0, ups) for interval in (HOUR, row["best_seconds"]))
         if now:
             assert math.isclose(float(row["saving"]), 1000 * (1 - now / best), abs_tol=10)
 

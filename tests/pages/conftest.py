@@ -1,4 +1,4 @@
-"""A real browser on the demo's months, served by the real command."""
+"""A real browser on the demo, served by the real command."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import prebuilt
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 from web.server import serving
@@ -22,12 +23,14 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr
 @pytest.fixture(scope="session")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two months of the demo, the last one with two versions."""
-    folder = tmp_path_factory.mktemp("pages") / "demo"
+    return prebuilt.copy_of("demo-of-two-months", build_demo, tmp_path_factory)
+
+
+def build_demo(folder: Path) -> None:
     command = [sys.executable, "-m", "trainfare", "demo", "--folder", str(folder), "--months", "2", "--serve"]
     ran = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    assert "trainfare serve" in ran.stderr, "without a terminal the demo says how to see the pages"
-    return folder
+    assert "trainfare serve" in ran.stderr, "without a terminal, the demo prints how to see the pages"
 
 
 @pytest.fixture(scope="session")
@@ -38,16 +41,15 @@ def site(workspace: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def signed_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A company with everything at once, where people sign in."""
-    made = everything.make(tmp_path_factory.mktemp("signed") / "workspace")
-    with serving(made.folder) as server:
+    """A company with every kind of record, whose users sign in."""
+    with serving(prebuilt.copy_of("everything", everything.make, tmp_path_factory)) as server:
         yield server.url
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     if not os.path.exists(CHROMIUM):
-        pytest.skip("there is no Chromium on this machine")
+        pytest.skip("Chromium is not installed")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         yield launched
@@ -56,6 +58,6 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visitor(browser: Browser, site: str) -> Iterator[Visitor]:
-    """Somebody at a desk, of whose visit nothing may go wrong."""
-    with Visitor.arriving(browser, site) as arrived:
-        yield arrived
+    """A browser session in which nothing may go wrong."""
+    with Visitor.start(browser, site) as session:
+        yield session

@@ -1,7 +1,7 @@
-"""A throw-away S3 server for tests whose objects are the files of a folder: what is put into the folder is in the store, and back.
+"""A temporary S3 server for tests whose objects are the files of a folder.
 
-Spark goes by the connector that its cluster has, and that for S3 is no Python package. Hadoop itself can lay a folder below any
-scheme, so here a worker's `s3a://` ends in the folder that this server serves: two ways to the same objects, as on a cluster.
+Spark uses the connector of its cluster, and the one for S3 is not a Python package. Hadoop can map any scheme to a
+folder, so a worker's `s3a://` refers to the folder that this server serves: two access paths to the same objects.
 """
 
 import signal
@@ -22,7 +22,7 @@ WHO = "writer"
 
 @contextmanager
 def running(folder: Path) -> Iterator[ObjectStore]:
-    """Serve a folder, whose own folders are buckets; give where it answers, and stop it by its process id."""
+    """Serve a folder whose subfolders are buckets; yield the server's URL, and stop it by its process id."""
     (port,) = free_ports(1)
     options = (
         f"--addr=127.0.0.1:{port}",
@@ -42,7 +42,7 @@ def running(folder: Path) -> Iterator[ObjectStore]:
 
 
 def connector(folder: Path, bucket: str, scheme: str = "s3a") -> dict[str, str]:
-    """Settings by which every worker finds the bucket under this scheme, in the folder."""
+    """Settings with which every worker finds the bucket of this scheme in the folder."""
     return {
         f"spark.hadoop.fs.{scheme}.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
         "spark.hadoop.fs.viewfs.overload.scheme.target.file.impl": "org.apache.hadoop.fs.LocalFileSystem",

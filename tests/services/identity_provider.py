@@ -1,7 +1,7 @@
-"""A small identity provider for tests: OpenID Connect over HTTP on loopback, with keys of its own.
+"""A small identity provider for tests: OpenID Connect over HTTP on loopback, with its own keys.
 
-It is strict where a real one is: clients, redirects, PKCE and codes that count once. What it says of a person, and how a token of
-it is wrong, the test decides.
+It is as strict as a real one about clients, redirects, PKCE and single-use codes. The test decides which claims it
+makes and how its tokens are invalid.
 """
 
 import base64
@@ -25,7 +25,7 @@ SECRET = "between us & the provider"
 Claims = dict[str, Any]
 
 
-def as_it_is(claims: Claims) -> Claims:
+def unchanged(claims: Claims) -> Claims:
     return claims
 
 
@@ -33,16 +33,16 @@ def as_it_is(claims: Claims) -> Claims:
 class IdentityProvider:
     port: int
     redirect: str = ""
-    """The one address it sends people to."""
+    """The only URL it redirects to."""
     person: Claims = field(default_factory=dict)
-    """What it says of whoever comes."""
-    bend: Callable[[Claims], Claims] = as_it_is
-    """How the next tokens are wrong."""
+    """The claims about the person who signs in."""
+    alter: Callable[[Claims], Claims] = unchanged
+    """Changes the claims of the next tokens."""
     signed_by: Callable[[Claims], str] | None = None
-    refuses: str = ""
+    rejects_with: str = ""
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "one", "use": "sig"}))
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     @property
     def issuer(self) -> str:
@@ -59,35 +59,35 @@ class IdentityProvider:
             "token_endpoint_auth_methods_supported": ["client_secret_basic"],
         }
 
-    def authorize(self, asked: dict[str, str]) -> tuple[int, str]:
-        """Where to send a person; a request that a provider must refuse is refused."""
-        if asked.get("client_id") != CLIENT or asked.get("redirect_uri") != self.redirect:
+    def authorize(self, parameters: dict[str, str]) -> tuple[int, str]:
+        """Return the status and the URL to redirect to; reject invalid requests as the specification requires."""
+        if parameters.get("client_id") != CLIENT or parameters.get("redirect_uri") != self.redirect:
             return 400, ""
         needed = {"response_type": "code", "code_challenge_method": "S256"}
-        sound = needed.items() <= asked.items() and "openid" in asked.get("scope", "").split()
-        if not sound or not all(asked.get(name) for name in ("state", "nonce", "code_challenge")):
+        is_valid = needed.items() <= parameters.items() and "openid" in parameters.get("scope", "").split()
+        if not is_valid or not all(parameters.get(name) for name in ("state", "nonce", "code_challenge")):
             return 400, ""
-        if self.refuses:
-            told = {"error": self.refuses, "state": asked["state"]}
+        if self.rejects_with:
+            returned = {"error": self.rejects_with, "state": parameters["state"]}
         else:
             code = secrets.token_urlsafe(16)
-            self.codes[code] = asked
-            told = {"code": code, "state": asked["state"]}
-        return 302, f"{self.redirect}?{urlencode(told)}"
+            self.codes[code] = parameters
+            returned = {"code": code, "state": parameters["state"]}
+        return 302, f"{self.redirect}?{urlencode(returned)}"
 
     def token(self, given: dict[str, str], authorization: str) -> tuple[int, Claims]:
         name, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
-        asked = self.codes.pop(given.get("code", ""), None)
-        if (unquote_plus(name), unquote_plus(secret)) != (CLIENT, SECRET) or asked is None:
+        started = self.codes.pop(given.get("code", ""), None)
+        if (unquote_plus(name), unquote_plus(secret)) != (CLIENT, SECRET) or started is None:
             return 401, {"error": "invalid_client"}
         digest = hashlib.sha256(given.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        if challenge != asked["code_challenge"] or given.get("redirect_uri") != self.redirect:
+        if challenge != started["code_challenge"] or given.get("redirect_uri") != self.redirect:
             return 400, {"error": "invalid_grant"}
         now = int(time.time())
-        claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"]}
-        told = self.bend(claims | {"sub": "4711"} | self.person)
-        id_token = self.signed_by(told) if self.signed_by else self.signed(told)
+        claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": started["nonce"]}
+        claims = self.alter(claims | {"sub": "4711"} | self.person)
+        id_token = self.signed_by(claims) if self.signed_by else self.signed(claims)
         return 200, {"access_token": "unused", "token_type": "Bearer", "id_token": id_token}
 
     def signed(self, claims: Claims, key: RSAKey | None = None) -> str:
@@ -98,14 +98,14 @@ def _handler(provider: IdentityProvider) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             url = urlsplit(self.path)
-            asked = {name: values[0] for name, values in parse_qs(url.query).items()}
-            provider.asked.append(url.path)
+            parameters = {name: values[0] for name, values in parse_qs(url.query).items()}
+            provider.requests.append(url.path)
             if url.path == "/people/.well-known/openid-configuration":
                 self._json(200, provider.description())
             elif url.path == "/people/keys":
                 self._json(200, KeySet([provider.key]).as_dict(private=False))
             elif url.path == "/people/authorize":
-                status, address = provider.authorize(asked)
+                status, address = provider.authorize(parameters)
                 self.send_response(status)
                 self.send_header("Location", address)
                 self.end_headers()
@@ -115,11 +115,11 @@ def _handler(provider: IdentityProvider) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", "0"))
             given = {name: values[0] for name, values in parse_qs(self.rfile.read(length).decode()).items()}
-            provider.asked.append(self.path)
+            provider.requests.append(self.path)
             self._json(*provider.token(given, self.headers.get("Authorization", "")))
 
-        def _json(self, status: int, told: Claims) -> None:
-            body = json.dumps(told).encode()
+        def _json(self, status: int, content: Claims) -> None:
+            body = json.dumps(content).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

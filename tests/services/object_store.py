@@ -1,4 +1,4 @@
-"""A throw-away S3 server for tests: SeaweedFS on free ports of loopback, its objects in a temporary folder."""
+"""A temporary S3 server for tests: SeaweedFS on free loopback ports, with its objects in a temporary folder."""
 
 import json
 import os
@@ -22,7 +22,7 @@ MAY = {
     "writer": ["Read", "Write", "List"],
     "reader": ["Read", "List"],
 }
-"""Who there is, and what they may do. Each has its name as the key, and a secret that is made of it."""
+"""The users and their permissions. Each has its name as the access key, and a secret derived from it."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ObjectStore:
     endpoint: str
 
     def as_(self, who: str) -> dict[str, str]:
-        """The environment of somebody who has keys for this store."""
+        """Environment variables with keys for this store."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": who,
@@ -45,7 +45,7 @@ def secret(who: str) -> str:
 
 @contextmanager
 def running() -> Iterator[ObjectStore]:
-    """Start a server, give where it answers, and stop it by its process id."""
+    """Start a server, yield its URL, and stop it by its process id."""
     with tempfile.TemporaryDirectory(prefix="s3-", ignore_cleanup_errors=True) as made:
         folder, ports = Path(made), free_ports(8)
         (folder / "data").mkdir()
@@ -84,17 +84,17 @@ def running() -> Iterator[ObjectStore]:
 
 
 def free_ports(count: int) -> list[int]:
-    taken = [socket.socket() for _ in range(count)]
-    for one in taken:
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
         one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in taken]
-    for one in taken:
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
         one.close()
     return ports
 
 
 def _wait_until_ready(store: ObjectStore, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Until it lets somebody in: without keys it answers 403 as soon as it knows who there is."""
+    """Wait until it accepts users: without keys it responds with 403 as soon as it has loaded them."""
     deadline = time.monotonic() + STARTUP_SECONDS
     while True:
         try:
@@ -110,7 +110,7 @@ def _wait_until_ready(store: ObjectStore, server: "subprocess.Popen[bytes]", log
 
 
 def make_bucket(store: ObjectStore, name: str) -> None:
-    """Make a bucket, as the one who may."""
+    """Create a bucket as the user who may."""
     import s3fs
 
     keys = {"key": "admin", "secret": secret("admin"), "endpoint_url": store.endpoint}
@@ -127,5 +127,5 @@ def make_bucket(store: ObjectStore, name: str) -> None:
 
 
 def environment_without_keys() -> dict[str, str]:
-    """This process's environment without anything that lets one into an object store."""
+    """This process's environment without any credentials for an object store."""
     return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}

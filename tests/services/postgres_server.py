@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL for tests: a new cluster in a temporary folder, reached by a socket in it."""
+"""A temporary PostgreSQL for tests: a new cluster in a temporary folder, reachable through a socket in it."""
 
 import os
 import pwd
@@ -20,7 +20,7 @@ SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "list
 
 
 def missing() -> str | None:
-    """Why no server can be started here; None if one can."""
+    """Return why no server can be started here; None if one can."""
     if binaries() is None:
         return "PostgreSQL's server is not installed"
     if os.geteuid() == 0 and "postgres" not in {user.pw_name for user in pwd.getpwall()}:
@@ -33,7 +33,7 @@ def missing() -> str | None:
 
 
 def binaries() -> Path | None:
-    """The newest PostgreSQL on the PATH or where Debian keeps it."""
+    """Find the newest PostgreSQL on the PATH or in Debian's location."""
     if found := shutil.which("initdb"):
         return Path(found).resolve().parent
     installed = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
@@ -42,7 +42,7 @@ def binaries() -> Path | None:
 
 @contextmanager
 def running() -> Iterator[str]:
-    """Start a server, give the folder of its socket, and stop it by its process id."""
+    """Start a server, yield the folder of its socket, and stop it by its process id."""
     home = binaries()
     assert home is not None
     with tempfile.TemporaryDirectory(prefix="pg-") as made:
@@ -85,7 +85,7 @@ def execute(socket: str, statement: str) -> None:
 
 
 def new_database(socket: str) -> str:
-    """Make an empty database; gives its address."""
+    """Create an empty database and return its URL."""
     name = f"test_{uuid4().hex}"
     execute(socket, f"CREATE DATABASE {name}")
     return f"postgresql://postgres@/{name}?host={socket}"
@@ -97,7 +97,7 @@ def drop(url: str) -> None:
 
 
 def copied(url: str) -> str:
-    """Make a database like that of this address, which may be in use; gives its address."""
+    """Copy the database of this URL, which may be in use, and return the URL of the copy."""
     socket, _ = _parts(url)
     made = new_database(socket)
     quiet = ("-q", "-v", "ON_ERROR_STOP=1")
@@ -106,7 +106,7 @@ def copied(url: str) -> str:
 
 
 def dump(url: str) -> bytes:
-    """Everything a database has, as statements."""
+    """Return the content of a database as SQL statements."""
     return subprocess.run(_command("pg_dump", url), check=True, capture_output=True).stdout
 
 
@@ -119,9 +119,9 @@ def _command(name: str, url: str, *options: str) -> list[str | Path]:
 
 def _parts(url: str) -> tuple[str, str]:
     """The folder of the server's socket, and the database."""
-    told = urlsplit(url)
-    (socket,) = parse_qs(told.query)["host"]
-    return socket, told.path[1:]
+    parts = urlsplit(url)
+    (socket,) = parse_qs(parts.query)["host"]
+    return socket, parts.path[1:]
 
 
 def _identity() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A throw-away Slurm for tests: munge, MariaDB, slurmdbd, slurmctld and four slurmd on loopback, in a temporary folder.
+"""A temporary Slurm for tests: munge, MariaDB, slurmdbd, slurmctld and four slurmd on loopback, in a temporary folder.
 
 The nodes only pose as large: their GPUs are device files of /dev/null, so jobs get real GPU indices and real records.
 """
@@ -36,7 +36,7 @@ PROGRAMS = (
 
 
 def missing() -> str | None:
-    """Why no cluster can be started here; None if one can."""
+    """Return why no cluster can be started here; None if one can."""
     if os.geteuid() != 0:
         return "Slurm's daemons and their device files need root"
     if absent := [program for program in PROGRAMS if not shutil.which(program, path=_path())]:
@@ -46,40 +46,40 @@ def missing() -> str | None:
 
 @dataclass(frozen=True)
 class SlurmCluster:
-    """A running cluster: where it lives, and how to talk to it."""
+    """A running cluster."""
 
     folder: Path
 
     def call(self, *command: str, **environment: str) -> str:
-        """Run one of Slurm's commands against this cluster and give what it prints."""
-        told = {**os.environ, "PATH": _path(), "SLURM_CONF": str(self.folder / "slurm.conf"), **environment}
-        done = subprocess.run(command, env=told, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        """Run a Slurm command against this cluster and return its output."""
+        variables = {**os.environ, "PATH": _path(), "SLURM_CONF": str(self.folder / "slurm.conf"), **environment}
+        done = subprocess.run(command, env=variables, cwd=self.folder, capture_output=True, text=True, timeout=60)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
         return done.stdout
 
     def submit(self, *options: str, script: str) -> str:
-        """Submit a batch job and give its number."""
+        """Submit a batch job and return its number."""
         return self.call("sbatch", "--parsable", "--output=/dev/null", *options, f"--wrap={script}").strip()
 
     def wait(self, job: str, *states: str, seconds: float = 60) -> None:
-        """Wait until the job is in one of the states, as the controller sees it."""
+        """Wait until the controller reports the job in one of the states."""
 
         def reached() -> bool:
-            told = self.call("scontrol", "--oneliner", "show", "job", job)
-            return any(f"JobState={state} " in told for state in states)
+            shown = self.call("scontrol", "--oneliner", "show", "job", job)
+            return any(f"JobState={state} " in shown for state in states)
 
         _wait(reached, f"job {job} to be {' or '.join(states)}", seconds)
 
     def wait_recorded(self, job: str, state: str) -> None:
-        """Wait until the database knows the job in that state; the controller may tell it seconds later."""
+        """Wait until the database has the job in that state; the controller may send it seconds later."""
         query = ("sacct", "--noheader", "--allocations", "--parsable2", "--format=State", f"--jobs={job}")
         _wait(lambda: state in self.call(*query), f"the database to have job {job} as {state}")
 
 
 @contextmanager
 def running() -> Iterator[SlurmCluster]:
-    """Start a cluster, give it, and stop every daemon by its process id, last started first."""
+    """Start a cluster, yield it, and stop every daemon by its process id, last started first."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as made, ExitStack() as daemons:
         cluster, ports = SlurmCluster(Path(made)), _free_ports(3 + len(NODE_GPUS))
         cluster.folder.chmod(0o755)
@@ -105,7 +105,7 @@ def running() -> Iterator[SlurmCluster]:
 
 @contextmanager
 def _telling_logs(folder: Path) -> Iterator[None]:
-    """Add what the daemons said to an error, because their logs go with the folder."""
+    """Add the daemons' logs to an error, because they are deleted with the folder."""
     try:
         yield
     except Exception as error:
@@ -176,8 +176,8 @@ def _start_munge(daemons: ExitStack, folder: Path) -> None:
     key.chmod(0o600)
     options = {"key-file": key, "socket": folder / "munge.socket", "pid-file": folder / "munged.pid"}
     options |= {"log-file": folder / "munged.log", "seed-file": folder / "munge.seed"}
-    told = [f"--{name}={path}" for name, path in options.items()]
-    daemons.enter_context(_daemon(folder, "munged", "--foreground", "--force", *told))
+    arguments = [f"--{name}={path}" for name, path in options.items()]
+    daemons.enter_context(_daemon(folder, "munged", "--foreground", "--force", *arguments))
     _wait(lambda: (folder / "munge.socket").exists(), "munged")
 
 

@@ -1,4 +1,4 @@
-"""A real Spark standalone cluster for tests: a master and workers, each a process of its own, on loopback."""
+"""A real Spark standalone cluster for tests: a master and workers, each in its own process, on loopback."""
 
 import os
 import shutil
@@ -16,19 +16,19 @@ STARTUP_SECONDS = 180
 
 
 def missing() -> str | None:
-    """Why no cluster can be started here; None if one can."""
+    """Return why no cluster can be started here; None if one can."""
     return None if shutil.which("java") else "Java is not installed"
 
 
 @dataclass
 class Cluster:
-    """A running master, and its workers by their processes."""
+    """A running master and the processes of its workers."""
 
     url: str
     workers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
     def lose_a_worker(self) -> int:
-        """Kill a worker with everything it runs, as a machine that goes away does; returns how many it ran."""
+        """Kill a worker and its child processes, like a machine failure; return how many children it had."""
         worker = self.workers.pop()
         children = _children(worker.pid)
         for pid in (worker.pid, *children):
@@ -78,7 +78,7 @@ def _start(folder: Path, name: str, daemon: str, *options: str) -> "subprocess.P
 
 
 def _alive(web: int) -> int | None:
-    """How many workers the master counts; None if it does not answer."""
+    """Return how many workers the master has; None if it does not respond."""
     try:
         with urlopen(f"http://127.0.0.1:{web}/json/", timeout=5) as answer:
             return answer.read().decode().count('"state" : "ALIVE"')
@@ -94,13 +94,13 @@ def _wait(is_there) -> None:
 
 
 def _children(parent: int) -> list[int]:
-    """The processes that one has started; each of its threads may have."""
-    told = [task / "children" for task in Path(f"/proc/{parent}/task").iterdir()]
-    return [int(pid) for listed in told if listed.exists() for pid in listed.read_text().split()]
+    """Return the child processes of a process, started by any of its threads."""
+    files = [task / "children" for task in Path(f"/proc/{parent}/task").iterdir()]
+    return [int(pid) for listed in files if listed.exists() for pid in listed.read_text().split()]
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as opened:
         opened.bind(("127.0.0.1", 0))
         return int(opened.getsockname()[1])

@@ -15,7 +15,7 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
-    """Start a server; gives its address."""
+    """Start a server and yield its address."""
     port = free_port()
     given = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -24,8 +24,8 @@ def running(folder: Path) -> Iterator[str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    words = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
-    command = [home() / "bin" / "spark-submit", "--class", SERVER, "--master", "local[1]", *words, "spark-internal"]
+    options = [option for name, value in given.items() for option in ("--conf", f"{name}={value}")]
+    command = [home() / "bin" / "spark-submit", "--class", SERVER, "--master", "local[1]", *options, "spark-internal"]
     with (folder / "connect.log").open("wb") as log:
         server = subprocess.Popen(
             command, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, stdout=log, stderr=subprocess.STDOUT

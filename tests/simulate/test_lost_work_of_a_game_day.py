@@ -1,27 +1,28 @@
-"""Lost work against the truth: the simulator knows what every job lost, hour by hour, and shares no code with the account."""
+"""Lost work compared with the truth: the simulator knows what every job lost and shares no code with the account."""
 
 import json
 from decimal import Decimal
 from pathlib import Path
 
-from trainfare import pipeline
-from trainfare.config import load
-from trainfare.report.opened import open_books
-from trainfare.simulate.cluster import play
+from trainfare.books.build import build_books
+from trainfare.engine.choice import embedded
+from trainfare.query.open_books import open_books
+from trainfare.settings.config import load
+from trainfare.simulate.cluster import simulate_game_day
 from trainfare.store import Store
 
 
-def test_the_jobs_that_lost_work_are_found_with_what_it_cost(tmp_path: Path) -> None:
-    """Exactly the jobs that did. The account cuts a day's money by time and the truth has a spot price for every hour; and the clock of
-    who measures is up to half a minute off. So a job may be off by a few percent and half a minute of each attempt; all together by
-    less than one percent.
+def test_exactly_the_jobs_that_lost_work_are_found_with_its_cost(tmp_path: Path) -> None:
+    """The account splits a day's money by time while the truth has a spot price per hour, and the clock of the
+    measurements is up to half a minute off. So a job may deviate by a few percent plus half a minute per attempt, and
+    all jobs together by less than one percent.
     """
-    played = play(tmp_path, 3, 16, {})
-    told = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))["lost"]
-    true = {job: Decimal(money) for job, money in told.items() if Decimal(money)}
+    game_day = simulate_game_day(tmp_path, 3, 16, {})
+    lost = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))["lost"]
+    true = {job: Decimal(money) for job, money in lost.items() if Decimal(money)}
     config = load(tmp_path / "trainfare.toml")
-    with Store.open(tmp_path, config.catalog) as store, pipeline.fresh_engine() as engine:
-        (built,) = pipeline.build(config, store, played.month)
+    with Store.open(tmp_path, config.catalog) as store, embedded() as engine:
+        (built,) = build_books(config, store, game_day.month)
         open_books(engine, [store.files(built.book)])
         found = dict(
             engine.rows(

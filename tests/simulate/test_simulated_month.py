@@ -1,4 +1,4 @@
-"""The invented month has everything in it that was promised, and its files agree with each other."""
+"""The simulated month contains everything it should, and its files agree with each other."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ COSTS = {"effective": "EffectiveCost", "billed": "BilledCost", "list": "ListCost
 OCTOBER = Month(2026, 10)
 
 
-def prints(folder):
+def digests(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
@@ -39,28 +39,28 @@ def test_a_seed_gives_the_same_bytes_whatever_the_hash_seed(tmp_path):
     for hash_seed in ("0", "1"):
         env = {**os.environ, "PYTHONHASHSEED": hash_seed}
         subprocess.run([sys.executable, "-c", program, str(tmp_path / hash_seed)], check=True, env=env)
-    assert len(prints(tmp_path / "0")) == 8
-    assert prints(tmp_path / "0") == prints(tmp_path / "1")
+    assert len(digests(tmp_path / "0")) == 8
+    assert digests(tmp_path / "0") == digests(tmp_path / "1")
 
 
 def test_another_seed_gives_another_month(tmp_path):
     for seed in (5, 6):
         write(tmp_path / str(seed), seed, OCTOBER, scale=0.1)
-    first, second = prints(tmp_path / "5"), prints(tmp_path / "6")
+    first, second = digests(tmp_path / "5"), digests(tmp_path / "6")
     assert all(first[name] != second[name] for name in first)
 
 
 @pytest.mark.parametrize("month", [Month(2026, 2), Month(2028, 2), Month(2026, 12)], ids=str)
-def test_any_month_and_size_can_be_invented(tmp_path, month):
+def test_any_month_and_size_can_be_simulated(tmp_path, month):
     simulated = write(tmp_path, 3, month, scale=0.2)
     for index, basis in enumerate(BASES):
         assert amount(sum(amounts[index] for amounts in simulated.owed.values())) == simulated.total(basis)
 
 
 def test_a_month_is_written_within_ten_seconds(tmp_path):
-    began = time.process_time()
+    started = time.process_time()
     write(tmp_path, 2, OCTOBER)
-    assert time.process_time() - began < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize("basis", BASES)
@@ -73,9 +73,9 @@ def test_the_truth_adds_up_to_the_written_bills(october, rows, basis):
     assert charged == Decimal(json.loads((october.folder / "truth.json").read_text())["total"][basis])
 
 
-def test_no_machine_is_held_beyond_what_it_has_or_while_it_does_not_exist(october):
+def test_no_machine_is_held_beyond_its_capacity_or_while_it_does_not_exist(october):
     changes = defaultdict(list)
-    for attempt in october.work.attempts:
+    for attempt in october.workload.attempts:
         assert attempt.started < attempt.ended
         for machine in attempt.machines:
             assert overlap((attempt.started, attempt.ended), machine.existed) == (attempt.started, attempt.ended)
@@ -95,7 +95,7 @@ def test_the_job_log_names_only_known_machines_and_whole_attempts(rows):
     assert len(set(placements)) == len(placements)
 
 
-def test_the_company_is_of_the_promised_size(rows):
+def test_the_company_has_the_documented_size(rows):
     jobs, log = rows("jobs.csv"), bill(rows)
     assert 1800 <= len({line["job_id"] for line in jobs}) <= 2300
     assert len({(line["job_id"], line["attempt"]) for line in jobs}) > 2100
@@ -106,14 +106,14 @@ def test_the_company_is_of_the_promised_size(rows):
     assert len({line["SubAccountId"] for line in rows("bill-cloud.csv")}) == 3
 
 
-def test_preempted_attempts_are_tried_again_on_another_machine(october):
+def test_preempted_attempts_are_retried_on_another_machine(october):
     by_job = defaultdict(dict)
-    for attempt in october.work.attempts:
+    for attempt in october.workload.attempts:
         by_job[attempt.job.job_id][attempt.number] = attempt
     followed = 0
-    for tries in by_job.values():
-        for number, attempt in tries.items():
-            following = tries.get(number + 1)
+    for attempts in by_job.values():
+        for number, attempt in attempts.items():
+            following = attempts.get(number + 1)
             if attempt.state == "preempted" and following:
                 followed += 1
                 assert following.started > attempt.ended
@@ -127,13 +127,13 @@ def test_jobs_come_in_all_shapes(rows):
     machines = Counter((line["job_id"], line["attempt"]) for line in jobs)
     assert {1, 2, 4, 8, 16} <= set(machines.values())
     assert {"0.5", "1", "2", "4", "8"} <= {line["gpus"] for line in jobs}
-    assert {"completed", "failed", "preempted", "cancelled", "timeout"} <= {line["state"] for line in jobs}
+    assert {"completed", "failed", "preempted", "canceled", "timeout"} <= {line["state"] for line in jobs}
     started, ended = min(line["started"] for line in jobs), max(line["ended"] for line in jobs)
     assert started < "2026-10-01"
     assert ended > "2026-11-01"
 
 
-def test_one_weekend_nearly_nothing_runs_while_machines_are_up(october):
+def test_almost_nothing_runs_on_one_weekend_while_machines_are_up(october):
     quiet = weekend(OCTOBER, 3)
     assert quiet[0] == seconds(OCTOBER.start) + 16 * 24 * 3600
 
@@ -141,10 +141,10 @@ def test_one_weekend_nearly_nothing_runs_while_machines_are_up(october):
         start, end = overlap(span, quiet)
         return max(0, end - start) * held
 
-    there = sum(gpu_seconds(machine.existed, machine.kind.gpus) for machine in october.work.machines)
-    held = sum(gpu_seconds((a.started, a.ended), a.micro_gpus * len(a.machines)) for a in october.work.attempts)
-    assert there > 0.7 * 30 * 6 * (quiet[1] - quiet[0])
-    assert held < 0.05 * there * 10**6
+    existing = sum(gpu_seconds(machine.existed, machine.kind.gpus) for machine in october.workload.machines)
+    held = sum(gpu_seconds((a.started, a.ended), a.micro_gpus * len(a.machines)) for a in october.workload.attempts)
+    assert existing > 0.7 * 30 * 6 * (quiet[1] - quiet[0])
+    assert held < 0.05 * existing * 10**6
 
 
 def cells(line, *columns):
@@ -190,7 +190,7 @@ def test_amounts_have_at_most_ten_decimals(rows):
     assert all(units(line[cost]) % 100 == 0 for line in bill(rows) for cost in COSTS.values())
 
 
-def test_a_commitments_purchase_is_spread_over_its_use(rows):
+def test_a_commitments_purchase_is_amortized_over_its_usage(rows):
     of_plan = [line for line in rows("bill-cloud.csv") if line["CommitmentDiscountId"]]
     used = sum(Decimal(line["EffectiveCost"]) for line in of_plan if line["ChargeCategory"] == "Usage")
     bought = [line for line in of_plan if line["ChargeCategory"] == "Purchase"]
@@ -198,12 +198,12 @@ def test_a_commitments_purchase_is_spread_over_its_use(rows):
     assert sum(Decimal(line["BilledCost"]) for line in bought) == used
 
 
-def test_only_tax_and_credits_come_without_a_price(rows):
+def test_only_tax_and_credits_have_no_price(rows):
     unpriced = {line["ChargeCategory"] for line in bill(rows) if not line["SkuId"]}
     assert unpriced == {"Tax", "Credit"}
 
 
-def test_the_figures_look_like_those_of_a_company(october):
+def test_the_figures_are_realistic(october):
     total, effective = october.total("effective"), Counter()
     for (payer, _), amounts in october.owed.items():
         effective[payer if payer.startswith("__") else "known"] += amount(amounts[0])
@@ -216,8 +216,8 @@ def test_the_figures_look_like_those_of_a_company(october):
 
 def test_the_teams_pay_clearly_different_rates(october):
     month, gpu_hours, money = span_of(OCTOBER), Counter(), Counter()
-    team = {f"{a.job.job_id}#{a.number}": a.job.team for a in october.work.attempts}
-    for attempt in october.work.attempts:
+    team = {f"{a.job.job_id}#{a.number}": a.job.team for a in october.workload.attempts}
+    for attempt in october.workload.attempts:
         start, end = overlap((attempt.started, attempt.ended), month)
         gpu_hours[attempt.job.team] += (
             Decimal(attempt.micro_gpus * (end - start) * len(attempt.machines)) / 3600 / 10**6

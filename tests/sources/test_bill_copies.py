@@ -1,4 +1,4 @@
-"""The kept copy of a bill in text: times and amounts as what they mean, unless a digit would be lost."""
+"""The archived copy of a bill: times and amounts in text are stored typed, unless a digit would be lost."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from trainfare.engine.duckdb import DuckDB, parquet
-from trainfare.errors import Faults
+from trainfare.errors import Problems
 from trainfare.sources.bills import focus
-from trainfare.sources.head import look
-from trainfare.sources.raw import low_texts
-from trainfare.sources.recognise import recognise
+from trainfare.sources.head import read_head
+from trainfare.sources.protocol import ArchivedFile, ReadOptions
+from trainfare.sources.raw import columns_with_blanks
+from trainfare.sources.registry import recognize
+from trainfare.tables import CHARGES
 
 BILL = """\
 BillingCurrency,BilledCost,EffectiveCost,ListCost,ChargePeriodStart,ChargePeriodEnd,Note
@@ -20,31 +22,35 @@ USD,-20,0.1234567890124999996,,2026-10-01 01:00:00,1790823600,7
 """
 
 
+def charges(engine: DuckDB, copy: Path) -> str | None:
+    return focus.rows(engine, ArchivedFile(copy, 1, "bill"), ReadOptions(), CHARGES)
+
+
 def charges_of(content: bytes, name: str, folder: Path) -> Callable[[str], list[tuple[Any, ...]]]:
-    """Take a bill in; gives what it says of its charges, line by line."""
+    """Archive a bill and return a function that selects from its charges, line by line."""
     (bill := folder / name).write_bytes(content)
-    engine, faults, copy = DuckDB(), Faults(), folder / "copy.parquet"
-    _, head = recognise(engine, bill)
-    focus.archive(engine, head, copy, None, faults)
-    faults.refuse()
-    select = focus.charges(engine, copy, 1, "bill", None)
-    return lambda shown: engine.rows(f"SELECT {shown} FROM ({select}) ORDER BY line")
+    engine, problems, copy = DuckDB(), Problems(), folder / "copy.parquet"
+    _, head = recognize(engine, bill)
+    focus.archive(engine, head, copy, ReadOptions(), problems)
+    problems.raise_if_any()
+    select = charges(engine, copy)
+    return lambda columns: engine.rows(f"SELECT {columns} FROM ({select}) ORDER BY line")
 
 
 def as_parquet(folder: Path, **columns: str) -> bytes:
-    """A bill of one line in Parquet; columns beside the needed ones, or instead of them, in SQL."""
-    needed = {"BillingCurrency": "'USD'", "BilledCost": "8", "EffectiveCost": "8"}
-    needed |= {"ChargePeriodStart": "TIMESTAMP '2026-10-01'", "ChargePeriodEnd": "TIMESTAMP '2026-10-02'"}
-    select = ", ".join(f'{sql} AS "{name}"' for name, sql in (needed | columns).items())
+    """Return a bill of one line in Parquet; `columns` add to the required ones, or replace them, as SQL."""
+    required = {"BillingCurrency": "'USD'", "BilledCost": "8", "EffectiveCost": "8"}
+    required |= {"ChargePeriodStart": "TIMESTAMP '2026-10-01'", "ChargePeriodEnd": "TIMESTAMP '2026-10-02'"}
+    select = ", ".join(f'{sql} AS "{name}"' for name, sql in (required | columns).items())
     DuckDB().run(f"COPY (SELECT {select}) TO '{folder / 'made.parquet'}' (FORMAT parquet)")
     return (folder / "made.parquet").read_bytes()
 
 
-def test_times_and_amounts_are_kept_as_what_they_mean(tmp_path: Path) -> None:
+def test_times_and_amounts_are_archived_typed(tmp_path: Path) -> None:
     (bill := tmp_path / "bill.csv").write_text(BILL)
-    engine, faults, copy = DuckDB(), Faults(), tmp_path / "copy.parquet"
-    assert focus.archive(engine, look(bill), copy, None, faults) == 2
-    faults.refuse()
+    engine, problems, copy = DuckDB(), Problems(), tmp_path / "copy.parquet"
+    assert focus.archive(engine, read_head(bill), copy, ReadOptions(), problems) == 2
+    problems.raise_if_any()
     assert engine.columns(parquet(copy)) == {
         "BillingCurrency": "VARCHAR",
         "BilledCost": "DECIMAL(38,12)",
@@ -54,22 +60,23 @@ def test_times_and_amounts_are_kept_as_what_they_mean(tmp_path: Path) -> None:
         "ChargePeriodEnd": "TIMESTAMP",
         "Note": "VARCHAR",
     }
-    told = engine.rows(
-        "SELECT CAST(effective AS VARCHAR), CAST(billed AS VARCHAR), CAST(list AS VARCHAR), finer, CAST(period_start AS VARCHAR), "
-        f"CAST(period_end AS VARCHAR) FROM ({focus.charges(engine, copy, 1, 'bill', None)}) ORDER BY line"
+    found = engine.rows(
+        "SELECT CAST(effective AS VARCHAR), CAST(billed AS VARCHAR), CAST(list AS VARCHAR), finer, "
+        "CAST(period_start AS VARCHAR), CAST(period_end AS VARCHAR) "
+        f"FROM ({charges(engine, copy)}) ORDER BY line"
     )
     first = ("0.123456789012", "1.500000000000", "0.002000000000", 0, "2026-10-01 00:00:00", "2026-10-01 01:00:00")
     second = ("0.123456789012", "-20.000000000000", None, 1, "2026-10-01 01:00:00", "2026-10-01 03:00:00")
-    assert told == [first, second]
+    assert found == [first, second]
 
 
 @pytest.mark.parametrize("written", ["2026-10-01 13:00:00 NZ", "2026-10-01 02:00:00+02:00", "2026-10-01T00:00:00Z"])
-def test_a_time_is_the_moment_it_says_whatever_its_last_letter(written: str, tmp_path: Path) -> None:
-    """NZ is a time zone: it ends like UTC's Z and is half a day away from it."""
+def test_a_time_zone_that_ends_in_z_is_not_utc(written: str, tmp_path: Path) -> None:
+    """NZ is a time zone: it ends like UTC's Z and is half a day ahead of it."""
     (bill := tmp_path / "bill.csv").write_text(BILL.replace("2026-10-01T00:00:00Z", written))
-    engine, faults, copy = DuckDB(), Faults(), tmp_path / "copy.parquet"
-    focus.archive(engine, look(bill), copy, None, faults)
-    faults.refuse()
+    engine, problems, copy = DuckDB(), Problems(), tmp_path / "copy.parquet"
+    focus.archive(engine, read_head(bill), copy, ReadOptions(), problems)
+    problems.raise_if_any()
     (first,) = engine.row(f"SELECT CAST(min(ChargePeriodStart) AS VARCHAR) FROM {parquet(copy)}")
     assert first == "2026-10-01 00:00:00"
 
@@ -85,12 +92,12 @@ def test_a_time_is_the_moment_it_says_whatever_its_last_letter(written: str, tmp
         ("", "", "2026-09-01"),
     ],
 )
-def test_a_correction_is_of_the_month_that_billed_it(start: str, end: str, month: str, tmp_path: Path) -> None:
-    """A charge of September on the bill of October, which may tell its start, its end, both or none."""
-    told = {"BillingPeriodStart": start, "BillingPeriodEnd": end}
-    for there in (told, {name: time for name, time in told.items() if time}):
-        header = ",".join(["BillingCurrency,BilledCost,EffectiveCost,ChargePeriodStart,ChargePeriodEnd", *there])
-        line = ",".join(["USD,8,8,2026-09-10T00:00:00Z,2026-09-10T01:00:00Z", *there.values()])
+def test_a_correction_belongs_to_the_month_that_billed_it(start: str, end: str, month: str, tmp_path: Path) -> None:
+    """A charge for September on the bill of October, which may have a start, an end, both or none."""
+    period = {"BillingPeriodStart": start, "BillingPeriodEnd": end}
+    for given in (period, {name: time for name, time in period.items() if time}):
+        header = ",".join(["BillingCurrency,BilledCost,EffectiveCost,ChargePeriodStart,ChargePeriodEnd", *given])
+        line = ",".join(["USD,8,8,2026-09-10T00:00:00Z,2026-09-10T01:00:00Z", *given.values()])
         charges = charges_of(f"{header}\n{line}\n".encode(), "bill.csv", tmp_path)
         assert charges("CAST(billing_month(billing_start, billing_end) AS VARCHAR)") == [(month,)]
 
@@ -107,7 +114,8 @@ def test_a_correction_is_of_the_month_that_billed_it(start: str, end: str, month
     ],
 )
 def test_an_amount_is_read_exactly_or_counted_as_finer(written: str, read: str, finer: int, tmp_path: Path) -> None:
-    bill = f"BillingCurrency,BilledCost,EffectiveCost,ChargePeriodStart,ChargePeriodEnd\nUSD,{written},8,2026-10-01,2026-10-02\n"
+    header = "BillingCurrency,BilledCost,EffectiveCost,ChargePeriodStart,ChargePeriodEnd"
+    bill = f"{header}\nUSD,{written},8,2026-10-01,2026-10-02\n"
     charges = charges_of(bill.encode(), "bill.csv", tmp_path)
     assert charges("CAST(billed AS VARCHAR), finer") == [(read, finer)]
 
@@ -130,7 +138,7 @@ def test_an_empty_text_in_parquet_is_null_as_it_is_in_text_files(tmp_path: Path)
 def test_a_parquet_file_without_empty_texts_is_read_without_asking_every_row(tmp_path: Path) -> None:
     path = tmp_path / "bill.parquet"
     path.write_bytes(as_parquet(tmp_path, SubAccountId="'a'", SkuId="CAST(NULL AS VARCHAR)", RegionId="''"))
-    assert low_texts(DuckDB(), path) == ["RegionId"]
+    assert columns_with_blanks(DuckDB(), path) == ["RegionId"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +163,7 @@ def test_tags_are_read_by_the_names_of_key_and_value(tags: str, read: str | None
 
 @pytest.mark.parametrize("type_", ["TIMESTAMP_NS", "TIMESTAMPTZ_NS"])
 def test_a_bill_with_times_in_nanoseconds_is_read(type_: str, tmp_path: Path) -> None:
-    """As pandas writes them; such a bill was called damaged."""
+    """As pandas writes them; such a bill was once reported as damaged."""
     content = as_parquet(tmp_path, ChargePeriodStart=f"CAST(TIMESTAMPTZ '2026-10-01 03:00:00+02' AS {type_})")
     charges = charges_of(content, "bill.parquet", tmp_path)
     assert charges("CAST(period_start AS VARCHAR)") == [("2026-10-01 01:00:00",)]

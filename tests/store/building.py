@@ -1,4 +1,4 @@
-"""Builds as the store sees them, in this process or in one of its own."""
+"""Builds from the store's point of view, in this process or in another one."""
 
 import multiprocessing
 from collections.abc import Callable
@@ -18,16 +18,18 @@ _SPAWN = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True)
-class Place:
-    workspace: Path
+class Workspace:
+    """What another process needs to open a workspace."""
+
+    folder: Path
     catalog_url: str | None
 
     def open(self) -> Store:
-        return Store.open(self.workspace, self.catalog_url)
+        return Store.open(self.folder, self.catalog_url)
 
 
 class Process:
-    """A function in a new process, called with one end of a pipe; this holds the other."""
+    """A function in a new process, called with one end of a pipe; this object holds the other end."""
 
     def __init__(self, function: Callable[..., None], *arguments: object) -> None:
         self._here, there = _SPAWN.Pipe()
@@ -35,19 +37,19 @@ class Process:
         self._process.start()
         there.close()
 
-    def hears(self) -> Any:
-        assert self._here.poll(ANSWER_SECONDS), "the other process said nothing"
+    def receive(self) -> Any:
+        assert self._here.poll(ANSWER_SECONDS), "the other process sent nothing"
         return self._here.recv()
 
-    def waits(self) -> bool:
-        """Whether it has said something that was not heard yet."""
+    def has_message(self) -> bool:
+        """Whether it has sent something that was not received yet."""
         return self._here.poll()
 
-    def tell(self, word: str) -> None:
-        self._here.send(word)
+    def send(self, message: str) -> None:
+        self._here.send(message)
 
     def kill(self) -> None:
-        """SIGKILL: no handler runs, nothing is tidied up."""
+        """SIGKILL: no handler runs, nothing is cleaned up."""
         self._process.kill()
         self._process.join()
 
@@ -77,7 +79,7 @@ def a_book(store: Store, build_id: str, month: Month = OCTOBER, **changes: Any) 
     """Write the files of a build and describe them, ready to be published."""
     paths = {table: write(store.lake.book_path(table, month, build_id)) for table in ("charges", "shares")}
     files = {table: store.lake.relative(path) for table, path in paths.items()}
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "engine": "duckdb",
         "inputs_sha256": build_id,
         "complete_through": None,
@@ -86,16 +88,16 @@ def a_book(store: Store, build_id: str, month: Month = OCTOBER, **changes: Any) 
         "totals": (Total("aws", "USD", "effective", Decimal("41233.180000000001"), Decimal("41233.180000000001")),),
         "deliveries": (),
     }
-    return NewBook(**(said | changes))
+    return NewBook(**(values | changes))
 
 
 def publish(store: Store, month: Month = OCTOBER, **changes: Any) -> Book:
-    """A whole build, from the lock to the next version."""
+    """A complete build, from the lock to the next version."""
     latest = store.catalog.latest(month)
     with store.lake.building() as build_id:
         return store.publish(month, latest.version if latest else None, a_book(store, build_id, month, **changes))
 
 
 def names(store: Store) -> set[str]:
-    """Every Parquet file that is in the lake."""
+    """Every Parquet file in the lake."""
     return {store.lake.relative(path) for path in store.lake.root.rglob("*.parquet") if path.is_file()}

@@ -12,16 +12,16 @@ from . import building
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> building.Place:
-    """Where a workspace is and which catalog it has: what another process needs to open it."""
+def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> building.Workspace:
+    """A workspace whose catalog is on each of the databases."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
-    return building.Place(tmp_path / "workspace", url)
+    return building.Workspace(tmp_path / "workspace", url)
 
 
 @pytest.fixture
-def store(place: building.Place) -> Iterator[Store]:
-    with place.open() as opened:
-        yield opened
+def store(workspace: building.Workspace) -> Iterator[Store]:
+    with workspace.open() as store:
+        yield store
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def catalog(store: Store) -> Catalog:
 
 
 @pytest.fixture
-def run(place: building.Place) -> Iterator[Callable[..., building.Process]]:
-    """Start a function in a process of its own; whatever still runs at the end is killed."""
+def run(workspace: building.Workspace) -> Iterator[Callable[..., building.Process]]:
+    """Start a function in a new process; whatever still runs at the end is killed."""
     started: list[building.Process] = []
 
     def start(function: Callable[..., None], *arguments: object) -> building.Process:
-        process = building.Process(function, place, *arguments)
+        process = building.Process(function, workspace, *arguments)
         started.append(process)
         return process
 

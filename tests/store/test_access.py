@@ -17,7 +17,7 @@ def entries(catalog: Catalog) -> list[tuple[str, str]]:
     return [(entry.who, entry.what) for entry in catalog.audit.entries()]
 
 
-def test_every_change_is_a_row_that_follows_from_the_one_before(catalog: Catalog) -> None:
+def test_every_change_is_a_row_chained_to_the_previous_one(catalog: Catalog) -> None:
     access = catalog.access
     ana = access.add_user("ana", "team", ["team:nlp"], PASSWORD, "root")
     access.create_token("ci", "viewer", None, ["read"], None, "root")
@@ -34,12 +34,12 @@ def test_every_change_is_a_row_that_follows_from_the_one_before(catalog: Catalog
         ("root", "password changed"),
         ("root", "user disabled"),
     ]
-    told = catalog.audit.verify()
-    assert (told.rows, told.broken) == (7, None)
+    verified = catalog.audit.verify()
+    assert (verified.rows, verified.broken) == (7, None)
 
 
 @pytest.mark.parametrize("change", ["UPDATE audit SET who = 'nobody' WHERE id = 2", "DELETE FROM audit WHERE id = 2"])
-def test_the_database_lets_nobody_change_a_row(catalog: Catalog, change: str) -> None:
+def test_the_database_rejects_changes_to_audit_rows(catalog: Catalog, change: str) -> None:
     for name in ("one", "two", "three"):
         catalog.access.add_user(name, "viewer", None, None, "root")
     with pytest.raises((DBAPIError, TrainfareError)), catalog._database.write() as connection:
@@ -56,7 +56,7 @@ def test_the_database_lets_nobody_change_a_row(catalog: Catalog, change: str) ->
         "DELETE FROM audit WHERE id = 2",
     ],
 )
-def test_who_gets_past_the_database_is_found_out(catalog: Catalog, change: str) -> None:
+def test_a_change_that_bypasses_the_database_is_detected(catalog: Catalog, change: str) -> None:
     for name in ("one", "two", "three"):
         catalog.access.add_user(name, "viewer", None, None, "root")
     is_sqlite = catalog._database.engine.dialect.name == "sqlite"
@@ -71,44 +71,46 @@ def test_who_gets_past_the_database_is_found_out(catalog: Catalog, change: str) 
     assert catalog.audit.verify().broken is not None
 
 
-def test_a_token_counts_until_it_expires_or_is_revoked(catalog: Catalog) -> None:
+def test_a_token_is_valid_until_it_expires_or_is_revoked(catalog: Catalog) -> None:
     access, now = catalog.access, datetime.now(UTC)
     lasting = access.create_token("lasting", "team", ["team:nlp"], ["read"], now + timedelta(days=1), "root")
     expired = access.create_token("expired", "viewer", None, ["read"], now - timedelta(seconds=1), "root")
-    found = access.of_token(lasting)
+    found = access.find_token(lasting)
     assert found
-    assert (found.name, found.sees, found.scopes) == ("lasting", ("team:nlp",), ("read",))
+    assert (found.name, found.visibility, found.scopes) == ("lasting", ("team:nlp",), ("read",))
     assert access.tokens()[0].last_used_at is not None
-    assert access.of_token(expired) is None
-    assert access.of_token(lasting + "x") is None
+    assert access.find_token(expired) is None
+    assert access.find_token(lasting + "x") is None
     access.revoke(found.id, "root")
-    assert access.of_token(lasting) is None
-    with pytest.raises(TrainfareError, match="revoked already"):
+    assert access.find_token(lasting) is None
+    with pytest.raises(TrainfareError, match="already revoked"):
         access.revoke(found.id, "root")
 
 
-def test_a_password_lets_in_its_owner_until_disabled(catalog: Catalog) -> None:
+def test_a_password_authenticates_its_user_until_disabled(catalog: Catalog) -> None:
     access = catalog.access
     ana = access.add_user("ana", "viewer", None, PASSWORD, "root")
     access.add_user("proxied", "viewer", None, None, "root")
-    assert access.with_password("ana", PASSWORD) == ana
+    assert access.authenticate("ana", PASSWORD) == ana
     for name, password in (("ana", "wrong"), ("nobody", PASSWORD), ("proxied", ""), ("proxied", PASSWORD)):
-        assert access.with_password(name, password) is None
+        assert access.authenticate(name, password) is None
     session = access.start_session(ana, 1)
-    assert access.of_session(session) == ana
-    assert access.of_session("other") is None
+    assert access.session_user(session) == ana
+    assert access.session_user("other") is None
     access.disable("ana", "root")
-    assert access.of_session(session) is None
-    assert access.with_password("ana", PASSWORD) is None
+    assert access.session_user(session) is None
+    assert access.authenticate("ana", PASSWORD) is None
     with pytest.raises(TrainfareError, match="too short"):
         access.add_user("short", "viewer", None, "short", "root")
 
 
-def test_no_secret_is_in_the_catalog(place: object, catalog: Catalog, tmp_path: Path) -> None:
+def test_no_secret_is_in_the_catalog(workspace: object, catalog: Catalog, tmp_path: Path) -> None:
     catalog.access.add_user("ana", "viewer", None, PASSWORD, "root")
     token = catalog.access.create_token("ci", "viewer", None, ["read"], None, "root")
     with catalog._database.read() as connection:
-        told = str([connection.execute(text(f"SELECT * FROM {table}")).all() for table in ("users", "tokens", "audit")])
-    assert "ana" in told
-    assert token not in told
-    assert PASSWORD not in told
+        stored = str(
+            [connection.execute(text(f"SELECT * FROM {table}")).all() for table in ("users", "tokens", "audit")]
+        )
+    assert "ana" in stored
+    assert token not in stored
+    assert PASSWORD not in stored

@@ -1,4 +1,4 @@
-"""What the catalog keeps, gives back and refuses, on both databases."""
+"""What the catalog stores, returns and rejects, on both databases."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -12,10 +12,10 @@ from trainfare.period import Month
 from trainfare.store import Store, Total
 from trainfare.store.catalog import Catalog
 
-from .building import NOVEMBER, OCTOBER, Place, a_book, a_delivery, publish
+from .building import NOVEMBER, OCTOBER, Workspace, a_book, a_delivery, publish
 
 
-def test_a_book_comes_back_as_it_was_published(store: Store, place: Place) -> None:
+def test_a_book_is_read_back_as_published(store: Store, workspace: Workspace) -> None:
     before = datetime.now(UTC)
     first, second = store.add_deliveries([a_delivery(store, "b1"), a_delivery(store, "b1", source="slurm")])
     small, large = Decimal("-0.000000000001"), Decimal("99999999999999999999999999.999999999999")
@@ -24,7 +24,7 @@ def test_a_book_comes_back_as_it_was_published(store: Store, place: Place) -> No
     new = a_book(store, "b1", totals=totals, deliveries=(first.id, second.id), complete_through=through)
     published = store.publish(OCTOBER, None, new)
 
-    with place.open() as reopened:
+    with workspace.open() as reopened:
         book = reopened.catalog.latest(OCTOBER)
         assert book == published
         assert (book.month, book.version, book.engine, book.inputs_sha256) == (OCTOBER, 1, "duckdb", "b1")
@@ -97,7 +97,7 @@ def test_a_book_that_loses_money_is_not_published(store: Store) -> None:
     assert publish(store, totals=(replace(lost, shares=Decimal("8.0")),)).version == 1
 
 
-def test_a_book_is_published_whole_or_not_at_all(store: Store) -> None:
+def test_a_book_is_published_completely_or_not_at_all(store: Store) -> None:
     """The unknown delivery is the last thing written, so everything before it must be undone."""
     with pytest.raises(IntegrityError):
         publish(store, deliveries=(404,))
@@ -106,7 +106,7 @@ def test_a_book_is_published_whole_or_not_at_all(store: Store) -> None:
     assert publish(store).version == 1
 
 
-def test_money_that_is_not_exact_is_refused(store: Store) -> None:
+def test_inexact_money_is_rejected(store: Store) -> None:
     with pytest.raises(Exception, match="is not an exact amount"):
         publish(store, totals=(Total("aws", "USD", "list", 0.1, 0.1),))  # type: ignore[arg-type]
     with pytest.raises(Exception, match="has no zone"):
@@ -114,16 +114,16 @@ def test_money_that_is_not_exact_is_refused(store: Store) -> None:
     assert store.catalog.books() == []
 
 
-def test_a_delivery_is_kept_once(store: Store) -> None:
-    """The same file again, even within one call, is the delivery it was; read otherwise, it is another."""
+def test_a_delivery_is_stored_once(store: Store) -> None:
+    """The same file again, even within one call, is the same delivery; read with other settings, it is another."""
     first, again = store.add_deliveries([a_delivery(store, "b1"), a_delivery(store, "b1")])
     assert first == again
-    later, otherwise = store.add_deliveries([a_delivery(store, "b2"), a_delivery(store, "b2", settings="s2")])
+    later, other = store.add_deliveries([a_delivery(store, "b2"), a_delivery(store, "b2", settings="s2")])
     assert later == first
-    assert (otherwise.id, otherwise.lines) == (2, 3_000_000_000)
-    assert store.catalog.find_delivery("aws", "c1", "s2") == otherwise
+    assert (other.id, other.lines) == (2, 3_000_000_000)
+    assert store.catalog.find_delivery("aws", "c1", "s2") == other
     assert store.catalog.find_delivery("gcp", "c1", "s1") is None
-    assert store.catalog.deliveries([2, 1, 404]) == [first, otherwise]
+    assert store.catalog.deliveries([2, 1, 404]) == [first, other]
     assert store.catalog.deliveries([]) == []
 
 
@@ -163,8 +163,8 @@ def test_a_closed_month_does_not_change(store: Store) -> None:
 def test_a_month_is_closed_once(store: Store) -> None:
     publish(store)
     store.catalog.close(OCTOBER, "mia", "")
-    told = r"book 2026-10: it was closed on \d{4}-\d\d-\d\d by mia, with version 1\n  A closed month does not change"
-    with pytest.raises(TrainfareError, match=told):
+    message = r"book 2026-10: it was closed on \d{4}-\d\d-\d\d by mia, with version 1\n  A closed month does not change"
+    with pytest.raises(TrainfareError, match=message):
         store.catalog.close(OCTOBER, "ben", "")
 
 

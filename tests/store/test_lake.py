@@ -1,4 +1,4 @@
-"""Names in the lake, and what a sweep takes."""
+"""Names in the lake, and what a sweep removes."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def lake(tmp_path: Path) -> Lake:
     return made
 
 
-def test_a_table_of_a_month_has_a_place_of_its_own(lake: Lake) -> None:
+def test_each_table_of_a_month_has_its_own_path(lake: Lake) -> None:
     with lake.building() as build_id:
         path = lake.book_path("shares", OCTOBER, build_id)
     assert lake.relative(path) == f"shares/month=2026-10/{build_id}.parquet"
@@ -47,7 +47,7 @@ def test_no_lock_outlives_its_build(lake: Lake) -> None:
     assert list((lake.root / ".building").iterdir()) == []
 
 
-def test_a_sweep_takes_what_nobody_names(store: Store) -> None:
+def test_a_sweep_removes_unreferenced_files(store: Store) -> None:
     """A failed build leaves its tables, its archives, a draft of the engine's and a table written as a folder."""
     with store.lake.building() as build_id:
         delivery = store.add_deliveries([a_delivery(store, build_id)])[0]
@@ -68,21 +68,21 @@ def test_a_sweep_takes_what_nobody_names(store: Store) -> None:
     assert names(store) == {delivery.archive, *book.files.values()}
 
 
-def test_a_table_written_as_a_folder_is_kept_whole(lake: Lake) -> None:
+def test_a_table_written_as_a_folder_is_kept_completely(lake: Lake) -> None:
     with lake.building() as build_id:
         parts = [write(lake.book_path(table, OCTOBER, build_id) / "part-0.parquet") for table in ("shares", "rates")]
     assert lake.sweep(lambda: {lake.relative(parts[0].parent), lake.relative(parts[1])}) == []
     assert all(part.exists() for part in parts)
 
 
-def test_a_sweep_leaves_what_no_build_wrote(lake: Lake) -> None:
+def test_a_sweep_keeps_files_that_no_build_wrote(lake: Lake) -> None:
     note = write(lake.root / "shares" / "README.txt")
     assert lake.sweep(set) == []
     assert note.exists()
 
 
 def test_a_build_that_publishes_in_the_middle_of_a_sweep_keeps_its_files(lake: Lake) -> None:
-    """It publishes and ends right after the sweep read which files are named, so they were not named then."""
+    """It publishes and ends right after the sweep has read the references, which do not include its files."""
     build = lake.building()
     path = write(lake.book_path("shares", OCTOBER, build.__enter__()))
 
@@ -94,11 +94,11 @@ def test_a_build_that_publishes_in_the_middle_of_a_sweep_keeps_its_files(lake: L
     assert path.exists()
 
 
-def test_a_lake_that_is_not_there_is_swept_clean(tmp_path: Path) -> None:
+def test_a_missing_lake_can_be_swept(tmp_path: Path) -> None:
     assert Lake(tmp_path / "none").sweep(set) == []
 
 
-def test_another_catalogs_lake_is_refused(lake: Lake) -> None:
+def test_a_lake_of_another_catalog_is_rejected(lake: Lake) -> None:
     lake.claim("c1")
     with pytest.raises(TrainfareError, match="these files belong to another catalog"):
         lake.claim("c2")

@@ -8,14 +8,14 @@ from pathlib import Path
 from trainfare.errors import IncompleteError
 from trainfare.store import Lake, Store
 
-from .building import OCTOBER, Place, Process, a_book, a_delivery, names, publish, write
+from .building import OCTOBER, Process, Workspace, a_book, a_delivery, names, publish, write
 
 Run = Callable[..., Process]
 
 
-def build_until_told(pipe: Connection, place: Place) -> None:
-    """Write everything, say which files, and publish when told to."""
-    with place.open() as store:
+def build_on_request(pipe: Connection, workspace: Workspace) -> None:
+    """Write everything, send the names of the files, and publish on request."""
+    with workspace.open() as store:
         latest = store.catalog.latest(OCTOBER)
         with store.lake.building() as build_id:
             delivery = a_delivery(store, build_id, content=build_id[:8])
@@ -28,56 +28,56 @@ def build_until_told(pipe: Connection, place: Place) -> None:
                 pipe.send(error.what)
 
 
-def publish_many(pipe: Connection, place: Place, count: int) -> None:
-    with place.open() as store:
+def publish_many(pipe: Connection, workspace: Workspace, count: int) -> None:
+    with workspace.open() as store:
         for _ in range(count):
             publish(store)
     pipe.send("done")
 
 
-def count_lost_files(pipe: Connection, lake: Lake, count: int) -> None:
-    """Build and build again; say how often a file was gone while its build still ran."""
-    lost = 0
+def count_missing_files(pipe: Connection, lake: Lake, count: int) -> None:
+    """Build repeatedly; send how often a file disappeared while its build was still running."""
+    missing = 0
     for _ in range(count):
         with lake.building() as build_id:
             path = write(lake.book_path("shares", OCTOBER, build_id))
             time.sleep(0.0005)
-            lost += not path.exists()
-    pipe.send(lost)
+            missing += not path.exists()
+    pipe.send(missing)
 
 
-def close_when_told(pipe: Connection, place: Place) -> None:
-    with place.open() as store:
+def close_on_request(pipe: Connection, workspace: Workspace) -> None:
+    with workspace.open() as store:
         pipe.send("ready")
         pipe.recv()
         pipe.send(store.catalog.close(OCTOBER, "mia", "").version)
 
 
-def open_and_say_id(pipe: Connection, place: Place) -> None:
-    with place.open() as store:
+def open_and_send_id(pipe: Connection, workspace: Workspace) -> None:
+    with workspace.open() as store:
         pipe.send(store.catalog.id)
 
 
 def test_of_two_builds_at_once_one_is_published(store: Store, run: Run) -> None:
     publish(store)
-    builds = [run(build_until_told) for _ in range(3)]
+    builds = [run(build_on_request) for _ in range(3)]
     for build in builds:
-        build.hears()
+        build.receive()
     for build in builds:
-        build.tell("publish")
-    answers = sorted((build.hears() for build in builds), key=str)
+        build.send("publish")
+    answers = sorted((build.receive() for build in builds), key=str)
     assert answers == [2, *["another build published version 2 while this one ran"] * 2]
     assert [book.version for book in store.catalog.books()] == [1, 2]
 
 
-def test_a_month_closes_with_its_latest_version_whoever_is_faster(store: Store, run: Run) -> None:
+def test_a_month_closes_with_its_latest_version_whichever_is_faster(store: Store, run: Run) -> None:
     publish(store)
-    build, close = run(build_until_told), run(close_when_told)
-    build.hears()
-    close.hears()
-    build.tell("publish")
-    close.tell("close")
-    published, closed = build.hears(), close.hears()
+    build, close = run(build_on_request), run(close_on_request)
+    build.receive()
+    close.receive()
+    build.send("publish")
+    close.send("close")
+    published, closed = build.receive(), close.receive()
     assert (published, closed) in [(2, 2), ("the month is closed, with version 1", 1)]
     latest = store.catalog.latest(OCTOBER)
     assert latest
@@ -85,14 +85,14 @@ def test_a_month_closes_with_its_latest_version_whoever_is_faster(store: Store, 
 
 
 def test_a_new_workspace_can_be_opened_by_many_at_once(run: Run) -> None:
-    opened = [run(open_and_say_id) for _ in range(4)]
-    assert len({process.hears() for process in opened}) == 1
+    opened = [run(open_and_send_id) for _ in range(4)]
+    assert len({process.receive() for process in opened}) == 1
 
 
 def test_a_killed_build_leaves_the_last_book_and_is_swept(store: Store, run: Run) -> None:
     published = publish(store)
-    build = run(build_until_told)
-    written = build.hears()
+    build = run(build_on_request)
+    written = build.receive()
     build.kill()
     assert store.catalog.latest(OCTOBER) == published
     assert written <= names(store)
@@ -104,12 +104,12 @@ def test_a_killed_build_leaves_the_last_book_and_is_swept(store: Store, run: Run
 
 
 def test_a_running_builds_files_survive_a_sweep(store: Store, run: Run) -> None:
-    build = run(build_until_told)
-    written = build.hears()
+    build = run(build_on_request)
+    written = build.receive()
     assert store.sweep() == []
     assert written <= names(store)
-    build.tell("publish")
-    assert build.hears() == 1
+    build.send("publish")
+    assert build.receive() == 1
     latest = store.catalog.latest(OCTOBER)
     assert latest
     assert set(latest.files.values()) <= names(store)
@@ -117,19 +117,19 @@ def test_a_running_builds_files_survive_a_sweep(store: Store, run: Run) -> None:
 
 def test_sweeping_while_others_publish_removes_no_named_file(store: Store, run: Run) -> None:
     build = run(publish_many, 40)
-    while not build.waits():
+    while not build.has_message():
         store.sweep()
-    assert build.hears() == "done"
+    assert build.receive() == "done"
     assert len(store.catalog.books()) == 40
     assert store.catalog.referenced_files() == names(store)
 
 
-def test_a_build_that_starts_during_a_sweep_is_seen_as_running(tmp_path: Path) -> None:
-    """Between making its lock file and locking it, a build looks like one that was killed."""
+def test_a_build_that_starts_during_a_sweep_counts_as_running(tmp_path: Path) -> None:
+    """Between creating its lock file and locking it, a build looks as if it had been killed."""
     lake = Lake(tmp_path / "lake")
     lake.claim("c1")
-    build = Process(count_lost_files, lake, 800)
-    while not build.waits():
+    build = Process(count_missing_files, lake, 800)
+    while not build.has_message():
         lake.sweep(set)
-    assert build.hears() == 0
+    assert build.receive() == 0
     build.kill()

@@ -1,4 +1,4 @@
-"""Copies of a workspace with its catalog, for tests that change something."""
+"""Copies of a workspace and its catalog, for tests that modify them."""
 
 import shutil
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from services import postgres_server
 from workspace.folder import Workspace
 
-from trainfare.config import load
+from trainfare.settings.config import load
 
 
 def copy(workspace: Workspace, folder: Path) -> Workspace:
-    """The same books in another folder; a catalog in PostgreSQL is copied to a database of its own."""
+    """Copy a workspace to another folder; a PostgreSQL catalog is copied to a new database."""
     made = Workspace(shutil.copytree(workspace.folder, folder))
     catalog = load(made.folder / "trainfare.toml").catalog
     if catalog:
@@ -20,6 +20,6 @@ def copy(workspace: Workspace, folder: Path) -> Workspace:
 
 
 def catalog_of(workspace: Workspace) -> bytes:
-    """All that the catalog keeps."""
+    """Return the whole content of the catalog."""
     catalog = load(workspace.folder / "trainfare.toml").catalog
     return postgres_server.dump(catalog) if catalog else (workspace.folder / "catalog.sqlite").read_bytes()

@@ -1,4 +1,4 @@
-"""A real server process on a free port of loopback, stopped by its process id."""
+"""A real server process on a free loopback port, stopped by its process id."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
     cookies: Sequence[str] = ()
-    """Every cookie that is set, as it was sent."""
+    """The values of all Set-Cookie headers."""
 
     @property
     def json(self) -> Any:
@@ -49,27 +49,29 @@ class Server:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body, dict(headers or {}))
-            told = connection.getresponse()
-            headers = {name.lower(): value for name, value in told.getheaders()}
-            return Answer(told.status, headers, told.read(), told.headers.get_all("set-cookie", []))
+            response = connection.getresponse()
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, headers, response.read(), response.headers.get_all("set-cookie", []))
         finally:
             connection.close()
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
         return port
 
 
 @contextmanager
-def serving(workspace: Path, *arguments: str, log: Path | None = None, port: int = 0) -> Iterator[Server]:
-    """`trainfare serve` over a workspace, ready to answer; on a free port if none is given."""
+def serving(
+    workspace: Path, *arguments: str, log: Path | None = None, port: int = 0, command: Path = COMMAND
+) -> Iterator[Server]:
+    """Run `trainfare serve` on a workspace until the block ends; on a free port if none is given."""
     port = port or free_port()
-    command = [str(COMMAND), "serve", "-w", str(workspace), "--port", str(port), *arguments]
-    with (log or Path(os.devnull)).open("wb") as told:
-        process = subprocess.Popen(command, stdout=told, stderr=told)
+    serve = [str(command), "serve", "-w", str(workspace), "--port", str(port), *arguments]
+    with (log or Path(os.devnull)).open("wb") as output:
+        process = subprocess.Popen(serve, stdout=output, stderr=output)
         server = Server(port, process)
         try:
             wait_until_ready(server)

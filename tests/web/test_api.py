@@ -1,4 +1,4 @@
-"""The API says what the command line says, in every format, and tells when nothing has changed."""
+"""The API returns what the command line shows, in every format, and supports ETags."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from workspace.folder import Workspace
 
 from .server import Server
 
-TWINS = [
+LISTS = [
     "report",
     "trend",
     "jobs",
@@ -27,23 +27,23 @@ TWINS = [
 ]
 
 
-def test_the_report_is_the_command_lines(server: Server, company: Workspace) -> None:
-    told = server.ask("/api/v1/report?window=2026-10&aggregate=team").json
-    assert told == json.loads(company.run("report", "--month", "2026-10", "--format", "json").out)
+def test_the_report_equals_the_command_line(server: Server, company: Workspace) -> None:
+    body = server.ask("/api/v1/report?window=2026-10&aggregate=team").json
+    assert body == json.loads(company.run("report", "--month", "2026-10", "--format", "json").out)
 
 
-def test_the_forecast_is_the_command_lines(server: Server, company: Workspace) -> None:
-    told = server.ask("/api/v1/forecast?by=team").json
-    assert told["rows"] == json.loads(company.run("forecast", "--by", "team", "--format", "json").out)["forecast"]
-    assert (told["currency"], told["band_percent"]) == ("USD", 80)
-    assert {row["state"] for row in told["rows"]} == {"complete", "forecast", "not known"}
-    assert all((row["state"] == "forecast") == (row["forecast"] is not None) for row in told["rows"])
-    assert all(row["reason"] for row in told["rows"] if row["state"] == "not known")
+def test_the_forecast_equals_the_command_line(server: Server, company: Workspace) -> None:
+    body = server.ask("/api/v1/forecast?by=team").json
+    assert body["rows"] == json.loads(company.run("forecast", "--by", "team", "--format", "json").out)["forecast"]
+    assert (body["currency"], body["band_percent"]) == ("USD", 80)
+    assert {row["state"] for row in body["rows"]} == {"complete", "forecast", "unknown"}
+    assert all((row["state"] == "forecast") == (row["forecast"] is not None) for row in body["rows"])
+    assert all(row["reason"] for row in body["rows"] if row["state"] == "unknown")
 
 
-def test_the_measures_are_the_command_lines(server: Server, company: Workspace) -> None:
-    told = server.ask("/api/v1/metrics?month=2026-10&aggregate=team,project&basis=billed").json
-    asked = (
+def test_the_measures_equal_the_command_line(server: Server, company: Workspace) -> None:
+    body = server.ask("/api/v1/metrics?month=2026-10&aggregate=team,project&basis=billed").json
+    command = (
         "metrics",
         "--month",
         "2026-10",
@@ -56,36 +56,36 @@ def test_the_measures_are_the_command_lines(server: Server, company: Workspace) 
         "--format",
         "json",
     )
-    assert told["rows"] == json.loads(company.run(*asked).out)["metrics"]
-    assert {row["metric"] for row in told["rows"]} >= {"M1", "M2", "M3"}
+    assert body["rows"] == json.loads(company.run(*command).out)["metrics"]
+    assert {row["metric"] for row in body["rows"]} >= {"M1", "M2", "M3"}
     (only,) = {row["metric"] for row in server.ask("/api/v1/metrics?metric=M2").json["rows"]}
     assert only == "M2"
 
 
 @pytest.mark.parametrize("which", ["held", "busy", "not_lost"])
-def test_a_report_per_productive_hour_is_the_command_lines(server: Server, company: Workspace, which: str) -> None:
-    told = server.ask(f"/api/v1/report?window=2026-10&productive={which}").json
-    asked = ("report", "--month", "2026-10", "--per", "productive", "--productive", which, "--format", "json")
-    assert told == json.loads(company.run(*asked).out)
+def test_a_report_per_productive_hour_equals_the_command_line(server: Server, company: Workspace, which: str) -> None:
+    body = server.ask(f"/api/v1/report?window=2026-10&productive={which}").json
+    command = ("report", "--month", "2026-10", "--per", "productive", "--productive", which, "--format", "json")
+    assert body == json.loads(company.run(*command).out)
 
 
-def test_advice_on_checkpoints_is_the_command_lines(server: Server, company: Workspace) -> None:
-    """The command also tries the dearest intervals in a simulation; a service does not take that time."""
-    told = server.ask("/api/v1/checkpoints?month=2026-10").json["rows"]
+def test_checkpoint_advice_equals_the_command_line(server: Server, company: Workspace) -> None:
+    """The command also simulates the most expensive intervals; the service does not take that time."""
+    body = server.ask("/api/v1/checkpoints?month=2026-10").json["rows"]
     listed = json.loads(company.run("checkpoints", "--month", "2026-10", "--format", "json").out)["checkpoints"]
-    assert told == [{name: value for name, value in row.items() if name != "simulated_seconds"} for row in listed] != []
+    assert body == [{name: value for name, value in row.items() if name != "simulated_seconds"} for row in listed] != []
 
 
-def test_errors_of_estimates_are_the_command_lines(server: Server, company: Workspace) -> None:
-    told = server.ask("/api/v1/estimates?month=2026-10").json["rows"]
-    assert told == json.loads(company.run("estimates", "--month", "2026-10", "--format", "json").out)["errors"]
+def test_estimate_errors_equal_the_command_line(server: Server, company: Workspace) -> None:
+    body = server.ask("/api/v1/estimates?month=2026-10").json["rows"]
+    assert body == json.loads(company.run("estimates", "--month", "2026-10", "--format", "json").out)["errors"]
 
 
 def test_steps_add_up_to_the_window(server: Server) -> None:
     whole = server.ask("/api/v1/report?window=2026-10-03,2026-10-20&aggregate=team").json
-    pieces = server.ask("/api/v1/report?window=2026-10-03,2026-10-20&aggregate=team&step=1d").json["rows"]
-    assert len({row["start"] for row in pieces}) == 17
-    assert sum(Decimal(row["cost"]) for row in pieces) == Decimal(whole["overall"]["cost"])
+    steps = server.ask("/api/v1/report?window=2026-10-03,2026-10-20&aggregate=team&step=1d").json["rows"]
+    assert len({row["start"] for row in steps}) == 17
+    assert sum(Decimal(row["cost"]) for row in steps) == Decimal(whole["overall"]["cost"])
 
 
 def test_a_job_is_found_priced_and_explained_to_the_same_digit(server: Server, company: Workspace) -> None:
@@ -93,7 +93,7 @@ def test_a_job_is_found_priced_and_explained_to_the_same_digit(server: Server, c
     (first,) = page["rows"]
     job = server.ask(f"/api/v1/jobs/{first['job']}?window=2026-10").json
     explained = server.ask(f"/api/v1/jobs/{first['job']}/explain?month=2026-10").json
-    assert first["cost"] == job["job"]["cost"] == explained["cost"] == explained["opened"]
+    assert first["cost"] == job["job"]["cost"] == explained["cost"] == explained["explained"]
     assert sum(Decimal(row["cost"]) for row in job["costs"]) == Decimal(first["cost"])
     line = explained["lines"][0]
     payers = server.ask(f"/api/v1/lines/{line['delivery']}/{line['line']}?month=2026-10").json
@@ -102,7 +102,7 @@ def test_a_job_is_found_priced_and_explained_to_the_same_digit(server: Server, c
     assert sum(Decimal(one["effective"]) for one in mine) == Decimal(line["part"])
 
 
-def test_pages_of_jobs_are_the_whole_list(server: Server) -> None:
+def test_pages_of_jobs_add_up_to_the_whole_list(server: Server) -> None:
     whole = server.ask("/api/v1/jobs?window=2026-10,2026-11&limit=1000").json
     parts = [
         server.ask(f"/api/v1/jobs?window=2026-10,2026-11&limit=20&offset={at}").json["rows"] for at in range(0, 80, 20)
@@ -113,11 +113,11 @@ def test_pages_of_jobs_are_the_whole_list(server: Server) -> None:
 
 
 @pytest.mark.parametrize("days", ["from=2026-10&to=2026-10", "from=2026-10-05&to=2026-11-20&sort=team"])
-def test_all_jobs_are_exported_however_many_a_page_has(server: Server, days: str, tmp_path: Path) -> None:
-    """The time of two books is not answered from a digest."""
-    told = server.ask(f"/export/jobs.csv?{days}&size=25&page=2")
-    assert told.headers["content-disposition"].startswith("attachment")
-    rows = list(csv.DictReader(io.StringIO(told.text)))
+def test_an_export_has_all_jobs_regardless_of_the_page_size(server: Server, days: str, tmp_path: Path) -> None:
+    """A period across two books is not computed from a digest."""
+    response = server.ask(f"/export/jobs.csv?{days}&size=25&page=2")
+    assert response.headers["content-disposition"].startswith("attachment")
+    rows = list(csv.DictReader(io.StringIO(response.text)))
     start, end = (part.split("=")[1] for part in days.split("&")[:2])
     page = server.ask(f"/api/v1/jobs?window={start},{end}&limit=1000").json
     assert {row["job"] for row in rows} == {row["job"] for row in page["rows"]}
@@ -128,23 +128,23 @@ def test_all_jobs_are_exported_however_many_a_page_has(server: Server, days: str
         assert reader.execute(f"SELECT count(*) FROM '{tmp_path}/jobs.parquet'").fetchone() == (len(rows),)
 
 
-@pytest.mark.parametrize("path", TWINS)
-def test_every_list_has_its_twins(server: Server, path: str, tmp_path: Path) -> None:
-    told = server.ask(f"/api/v1/{path}").json
-    rows = told["books" if path == "books" else "rows"]
+@pytest.mark.parametrize("path", LISTS)
+def test_every_list_is_available_as_csv_and_parquet(server: Server, path: str, tmp_path: Path) -> None:
+    body = server.ask(f"/api/v1/{path}").json
+    rows = body["books" if path == "books" else "rows"]
     as_csv = server.ask(f"/api/v1/{path}", headers={"Accept": "text/csv"})
     assert as_csv.headers["content-type"].startswith("text/csv")
     assert len(list(csv.DictReader(io.StringIO(as_csv.text)))) == len(rows) > 0
-    kept = tmp_path / "answer.parquet"
-    kept.write_bytes(server.ask(f"/api/v1/{path}?format=parquet").body)
+    parquet = tmp_path / "rows.parquet"
+    parquet.write_bytes(server.ask(f"/api/v1/{path}?format=parquet").body)
     with duckdb.connect() as database:
-        found = database.execute(f"SELECT * FROM '{kept}'")
+        found = database.execute(f"SELECT * FROM '{parquet}'")
         columns = [column[0] for column in found.description]
         assert len(found.fetchall()) == len(rows)
     assert columns == list(rows[0])
 
 
-def test_what_has_not_changed_is_not_sent_again(server: Server) -> None:
+def test_an_unchanged_response_is_not_sent_again(server: Server) -> None:
     first = server.ask("/api/v1/jobs")
     again = server.ask("/api/v1/jobs", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status, again.body) == (304, b"")
@@ -156,10 +156,10 @@ def test_what_has_not_changed_is_not_sent_again(server: Server) -> None:
     [
         ("/api/v1/report?window=never", 400, "window"),
         ("/api/v1/report?window=1999", 404, "window"),
-        ("/api/v1/report?aggregate=colour", 400, "--by"),
+        ("/api/v1/report?aggregate=color", 400, "--by"),
         ("/api/v1/report?filter=team", 400, "filter"),
         ("/api/v1/report?step=1h", 400, "step"),
-        ("/api/v1/jobs?sort=colour", 400, "sort"),
+        ("/api/v1/jobs?sort=color", 400, "sort"),
         ("/api/v1/jobs?limit=0", 400, "limit"),
         ("/api/v1/jobs/nobody", 404, "job"),
         ("/api/v1/jobs/nobody/explain", 404, "job"),
@@ -169,18 +169,18 @@ def test_what_has_not_changed_is_not_sent_again(server: Server) -> None:
         ("/api/v1/metrics?metric=M77", 400, "--metric"),
     ],
 )
-def test_a_wrong_question_gets_a_problem(server: Server, path: str, status: int, where: str) -> None:
-    told = server.ask(path)
-    assert (told.status, told.json["where"]) == (status, where)
-    assert told.headers["content-type"] == "application/problem+json"
-    assert told.json["title"]
+def test_an_invalid_request_gets_problem_json(server: Server, path: str, status: int, where: str) -> None:
+    response = server.ask(path)
+    assert (response.status, response.json["where"]) == (status, where)
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json["title"]
 
 
-def test_allocations_come_in_opencosts_shape(server: Server) -> None:
+def test_allocations_have_opencosts_schema(server: Server) -> None:
     report = server.ask("/api/v1/report?window=2026-10").json
-    told = server.ask("/allocation/compute?window=2026-10&aggregate=namespace&includeIdle=true").json
-    (found,) = told["data"]
-    assert told["code"] == 200
+    body = server.ask("/allocation/compute?window=2026-10&aggregate=namespace&includeIdle=true").json
+    (found,) = body["data"]
+    assert body["code"] == 200
     assert set(found) == {"nlp", "speech", "vision", "__idle__"}
     costs = {row["team"]: float(row["cost"]) for row in report["rows"]}
     assert {name: found[name]["totalCost"] for name in costs} == costs
@@ -194,26 +194,28 @@ def test_allocations_come_in_opencosts_shape(server: Server) -> None:
     assert server.ask("/allocation/compute?window=1999").json["data"] == [{}]
 
 
-def test_figures_for_prometheus_name_no_job(server: Server) -> None:
+def test_prometheus_metrics_name_no_job(server: Server) -> None:
     server.ask("/api/v1/jobs")
-    told = server.ask("/metrics").text
-    assert 'trainfare_cost_usd_total{category="compute",project="",state="billed",team="nlp"}' in told
+    response = server.ask("/metrics").text
+    assert 'trainfare_cost_usd_total{category="compute",project="",state="billed",team="nlp"}' in response
     assert (
         'trainfare_http_request_duration_seconds_bucket{le="0.005",method="GET",route="/api/v1/jobs",status="200"}'
-        in told
+        in response
     )
-    between = [line for line in told.splitlines() if line.startswith("trainfare_reconciliation_difference_usd{")]
-    assert between
-    assert all(line.endswith(" 0.0") for line in between)
-    assert "alone" not in told
-    assert "gpu-1" not in told
+    differences = [
+        line for line in response.splitlines() if line.startswith("trainfare_reconciliation_difference_usd{")
+    ]
+    assert differences
+    assert all(line.endswith(" 0.0") for line in differences)
+    assert "alone" not in response
+    assert "gpu-1" not in response
 
 
-def test_it_lives_and_is_ready(server: Server) -> None:
+def test_it_is_live_and_ready(server: Server) -> None:
     assert [server.ask(path).status for path in ("/livez", "/healthz", "/readyz")] == [200, 200, 200]
 
 
-def test_the_api_describes_itself_without_anything_from_elsewhere(server: Server) -> None:
+def test_the_api_page_loads_nothing_from_elsewhere(server: Server) -> None:
     page = server.ask("/api").text
     document = server.ask("/api/openapi.json").json
     assert document["openapi"].startswith("3.1")

@@ -1,11 +1,11 @@
-"""Times as Grafana writes them."""
+"""Time ranges in Grafana's syntax."""
 
 from datetime import UTC, date, datetime
 
 import pytest
 
 from trainfare.errors import TrainfareError
-from trainfare.report.window import Window, between, parse
+from trainfare.query.window import Window, between, parse
 
 NOW = datetime(2026, 11, 16, 14, 30, tzinfo=UTC)
 
@@ -29,23 +29,23 @@ NOW = datetime(2026, 11, 16, 14, 30, tzinfo=UTC)
     ],
 )
 def test_a_time_range_is_whole_days(start: str, end: str, first: str, after: str):
-    whole = Window(date.fromisoformat(first), date.fromisoformat(after))
-    assert between(start, end, NOW) == whole
-    assert parse(f"{start},{end}", NOW) == whole
+    expected = Window(date.fromisoformat(first), date.fromisoformat(after))
+    assert between(start, end, NOW) == expected
+    assert parse(f"{start},{end}", NOW) == expected
 
 
 @pytest.mark.parametrize(
     ("start", "end"),
     [("soon", "now"), ("now-7x", "now"), ("2026-13", "now"), ("now", "now-7d"), ("now-9999999y", "now")],
 )
-def test_what_is_no_time_is_refused(start: str, end: str):
+def test_an_invalid_time_is_an_error(start: str, end: str):
     with pytest.raises(TrainfareError):
         between(start, end, NOW)
     with pytest.raises(TrainfareError):
         parse(f"{start},{end}", NOW)
 
 
-def test_the_period_before_is_as_long():
-    assert between("2026-10", "2026-10", NOW).before() == between("2026-09", "2026-09", NOW)
-    assert between("now-3M/M", "now-1M/M", NOW).before() == Window(date(2026, 5, 1), date(2026, 8, 1))
-    assert Window(date(2026, 10, 5), date(2026, 10, 12)).before() == Window(date(2026, 9, 28), date(2026, 10, 5))
+def test_the_previous_period_has_the_same_length():
+    assert between("2026-10", "2026-10", NOW).previous() == between("2026-09", "2026-09", NOW)
+    assert between("now-3M/M", "now-1M/M", NOW).previous() == Window(date(2026, 5, 1), date(2026, 8, 1))
+    assert Window(date(2026, 10, 5), date(2026, 10, 12)).previous() == Window(date(2026, 9, 28), date(2026, 10, 5))

@@ -1,4 +1,4 @@
-"""A small company in files: four GPU machines, three teams, some thirty jobs and two hundred bill lines a month."""
+"""A small company in files: four GPU machines, three teams, about thirty jobs and two hundred bill lines a month."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ DECEMBER = Month(2026, 12)
 MACHINES = ("gpu-1", "gpu-2", "gpu-3", "gpu-4")
 TEAMS = ("nlp", "speech", "vision")
 ALONE = "alone"
-"""This job holds the whole of gpu-4 on the first day of every month: that day's charge is its own, to the last unit."""
+"""This job holds all of gpu-4 on the first day of every month: the charge of that day is its own, to the last unit."""
 
 MACHINE_PRICE = Decimal("1170.912345678901")
 STORAGE_PRICE = Decimal("7.310000000007")
@@ -25,7 +25,7 @@ STORAGE_PRICE = Decimal("7.310000000007")
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the bill, which is for one day."""
+    """One line of the bill, for one day."""
 
     day: datetime
     cost: Decimal
@@ -50,7 +50,7 @@ JOB_COLUMNS = ("job_id", "attempt", "machine_id", "started", "ended", "gpus", "s
 
 
 def lines(month: Month) -> list[Line]:
-    """What the month costs: each machine and the storage of each team, day by day."""
+    """The lines of a month: each machine and the storage of each team, day by day."""
     days = [month.start + timedelta(days=n) for n in range((month.end - month.start).days)]
     machines = [Line(day, MACHINE_PRICE, machine=machine) for day in days for machine in MACHINES]
     storage = [Line(day, STORAGE_PRICE, team=team, service="Storage") for day in days for team in TEAMS]
@@ -58,22 +58,23 @@ def lines(month: Month) -> list[Line]:
 
 
 def support(month: Month, cost: str) -> Line:
-    """A fee that is shared by what everybody spends, so that it moves with every other charge."""
+    """A fee that is split by spend, so that it changes with every other charge."""
     return Line(month.start, Decimal(cost), service="Support")
 
 
-def restated(kept: Sequence[Line], machine: str, by: str) -> list[Line]:
-    """The same month, but the first day of one machine costs `by` more."""
-    at = next(n for n, line in enumerate(kept) if line.machine == machine)
-    return [*kept[:at], replace(kept[at], cost=kept[at].cost + Decimal(by)), *kept[at + 1 :]]
+def restated(original: Sequence[Line], machine: str, by: str) -> list[Line]:
+    """The same month, except that the first day of one machine costs `by` more."""
+    at = next(n for n, line in enumerate(original) if line.machine == machine)
+    changed = replace(original[at], cost=original[at].cost + Decimal(by))
+    return [*original[:at], changed, *original[at + 1 :]]
 
 
-def bill(month: Month, told: Iterable[Line]) -> str:
-    return _csv(COLUMNS, (line.row(month) for line in told))
+def bill(month: Month, lines: Iterable[Line]) -> str:
+    return _csv(COLUMNS, (line.row(month) for line in lines))
 
 
-def total(told: Iterable[Line]) -> Decimal:
-    return sum((line.cost for line in told), Decimal())
+def total(lines: Iterable[Line]) -> Decimal:
+    return sum((line.cost for line in lines), Decimal())
 
 
 def jobs(month: Month, seed: int = 1) -> str:
@@ -98,7 +99,7 @@ def _job(
 
 
 def measurements(month: Month) -> str:
-    """What was measured of the month's jobs: of one team on its machines, of the others as a whole; one sends data away."""
+    """Measurements of the month's jobs: by machine for one team, by attempt for the others; one team sends data out."""
     rows: list[Sequence[object]] = []
     for job in csv.DictReader(io.StringIO(jobs(month))):
         started, ended = job["started"], min(job["ended"], _time(month.end))
@@ -120,11 +121,11 @@ def machines() -> str:
     return _csv(("machine_id", "gpus", "cluster"), ((name, 8, "main") for name in MACHINES))
 
 
-def settings(**beside: str) -> str:
-    """A settings file that reads bills, jobs and machines from folders beside it."""
+def settings(**options: str) -> str:
+    """Settings that read bills, jobs and machines from folders next to them."""
     sources: Mapping[str, str] = {"cloud": "bills/*.csv", "jobs": "jobs/*.csv", "machines": "machines.csv"}
     tables = "".join(f'[[source]]\nname = "{name}"\npath = "{path}"\n\n' for name, path in sources.items())
-    return "".join(f"{name} = {value}\n" for name, value in beside.items()) + tables
+    return "".join(f"{name} = {value}\n" for name, value in options.items()) + tables
 
 
 def _time(moment: datetime) -> str:

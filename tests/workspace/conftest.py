@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import prebuilt
 import pytest
 
 from . import company
@@ -33,9 +34,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    made = furnish(tmp_path_factory.mktemp("template") / "workspace")
-    made.build()
-    return made
+    return Workspace(prebuilt.copy_of("company", lambda folder: furnish(folder).build(), tmp_path_factory))
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def built(template: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Mounted]:
-    """Mounts a disk of so many bytes, of memory, below the test's folder; gone when the test is."""
+    """Mount a disk of a given size, in memory, below the test's folder; unmounted after the test."""
     mounted: list[Path] = []
 
     def mount(size: int) -> Path:

@@ -1,4 +1,4 @@
-"""The small company with everything at once: measurements, half a month that is estimated, a bill in another currency, budgets, people."""
+"""The small company with everything: measurements, estimates, a bill in another currency, budgets, users."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ late-2,2,gpu-3,2026-11-16T12:00:00Z,2026-11-20T00:00:00Z,8,running,vision,2026-1
 
 
 def make(folder: Path) -> Workspace:
-    """October billed whole, November up to the 15th and estimated up to the 20th; `fin` of finance may sign in."""
+    """October is billed completely, November through the 15th and estimated through the 20th; `fin` may sign in."""
     made = furnish(folder)
     made.write_bill(NOVEMBER, [line for line in company.lines(NOVEMBER) if line.day.day <= 15])
     abroad = [

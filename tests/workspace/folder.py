@@ -1,7 +1,9 @@
-"""A workspace as a test handles it: files put in, commands run, books read back digit for digit."""
+"""A workspace in a test: write files, run commands, read books back digit for digit."""
 
 import contextlib
 import io
+import re
+import sqlite3
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,12 +11,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from trainfare import config
 from trainfare.cli import main
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet
 from trainfare.period import Month
-from trainfare.report.opened import select_of
+from trainfare.query.open_books import select_of
+from trainfare.settings import config
 from trainfare.store import Book, Store
 from trainfare.tables import BASES
 
@@ -25,10 +27,12 @@ COMMAND = Path(sys.executable).with_name("trainfare")
 
 Digits = dict[str, list[tuple[str, ...]]]
 
+_SECONDS = re.compile(r"  \([\d.]+ s\)$")
+
 
 @dataclass(frozen=True)
 class Ran:
-    """A command that ended: its exit code, its data and its talk."""
+    """A command that ended: its exit code, its output and its messages."""
 
     code: int
     out: str
@@ -45,13 +49,13 @@ class Workspace:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def write_bill(self, month: Month, told: Iterable[Line], name: str = "") -> Path:
-        return self.write(f"bills/{name or month}.csv", company.bill(month, told))
+    def write_bill(self, month: Month, lines: Iterable[Line], name: str = "") -> Path:
+        return self.write(f"bills/{name or month}.csv", company.bill(month, lines))
 
-    def write_one_bill(self, told: Mapping[Month, Iterable[Line]]) -> Path:
-        """One bill of all of these months, in the place of theirs."""
-        parts = [company.bill(month, lines).splitlines() for month, lines in told.items()]
-        for month in told:
+    def write_one_bill(self, months: Mapping[Month, Iterable[Line]]) -> Path:
+        """Write one bill for all of these months instead of one each."""
+        parts = [company.bill(month, lines).splitlines() for month, lines in months.items()]
+        for month in months:
             (self.folder / "bills" / f"{month}.csv").unlink(missing_ok=True)
         return self.write("bills/all.csv", "\n".join([parts[0][0], *(line for part in parts for line in part[1:]), ""]))
 
@@ -70,18 +74,27 @@ class Workspace:
         return Ran(code, out.getvalue(), err.getvalue())
 
     def build(self) -> list[str]:
-        """Build, and give what was said of each month."""
+        """Build, and return the message for each month."""
         ran = self.run("build")
         assert ran.code == 0, ran.err
-        return [line.split("(")[0].strip() for line in ran.err.splitlines() if not line.startswith("next:")]
+        return [_SECONDS.sub("", line) for line in ran.err.splitlines() if not line.startswith("next:")]
 
     def close(self, month: Month) -> None:
         assert self.run("close", month).code == 0
 
     def open(self) -> Store:
-        """The store as the commands open it: the catalog and the lake are where the settings say."""
+        """Open the store as commands do, with the catalog and the lake of the settings."""
         settings = config.load(self.folder / config.FILE_NAME)
         return Store.open(self.folder, settings.catalog, settings.lake)
+
+    def forget_digests(self) -> None:
+        """Remove every digest and checksum, so that the next command records the files as they are now."""
+        (self.folder / "lake" / ".checksums").unlink()
+        with contextlib.closing(sqlite3.connect(self.folder / "catalog.sqlite", isolation_level=None)) as catalog:
+            for table in ("books", "deliveries", "closings"):
+                catalog.execute(f"UPDATE {table} SET row_sha256 = NULL")
+            catalog.execute("DELETE FROM table_checksums")
+        self.open().catalog.dispose()
 
     def books(self) -> list[tuple[str, int]]:
         with self.open() as store:
@@ -94,7 +107,7 @@ class Workspace:
         return found
 
     def total(self, month: Month, version: int | None = None, source: str | None = None) -> Decimal:
-        """The effective cost of a book, or of one source in it."""
+        """The effective cost of a book, or of one of its sources."""
         totals = [one for one in self.book(month, version).totals if one.basis == "effective"]
         return sum((one.charges for one in totals if source in (None, one.source)), Decimal())
 
@@ -102,25 +115,25 @@ class Workspace:
         return {total.source for total in self.book(month).totals}
 
     def digits(self, month: Month, version: int | None = None) -> Digits:
-        """Everything a book says, as text, in an order that does not depend on how it was written."""
+        """All tables of a book as text, in an order that does not depend on how they were written."""
         with self.open() as store:
             files = store.files(self.book(month, version))
         with contextlib.closing(DuckDB()) as engine:
             return {name: _rows(engine, select_of(files, name)) for name in files.files}
 
     def listing(self) -> dict[str, int]:
-        """Every file below the lake, and when it was last changed."""
+        """Every file of the lake, and when it was last changed."""
         lake = self.folder / "lake"
         return {str(path.relative_to(lake)): path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()}
 
     def unreferenced(self) -> set[str]:
-        """Tables and archives in the lake that nothing names."""
+        """Tables and archives in the lake that the catalog does not name."""
         with self.open() as store:
             return {name for name in self.listing() if name.endswith(".parquet")} - store.catalog.referenced_files()
 
     def require_sound(self, latest: bool = False) -> None:
-        """Every version of every month (or the latest of each) can be read whole, and its shares add up to its
-        charges on every basis.
+        """Require that every version of every month (or the latest of each) can be read completely, and that its shares
+        add up to its charges on every basis.
         """
         with self.open() as store:
             newest = [store.catalog.latest(month) for month in store.catalog.months()]

@@ -1,4 +1,4 @@
-"""Builds in processes of their own. A server imports everything once and forks for each, so that starting is quick."""
+"""Builds in separate processes. A server imports everything once and forks for each, so that they start quickly."""
 
 import multiprocessing
 import os
@@ -14,11 +14,11 @@ from .folder import Ran, Workspace
 ANSWER_SECONDS = 60
 
 _FORKING = multiprocessing.get_context("forkserver")
-_FORKING.set_forkserver_preload(["trainfare.pipeline", "trainfare.cli.workspace", "sqlalchemy.dialects.sqlite"])
+_FORKING.set_forkserver_preload(["trainfare.books.build", "trainfare.cli.workspace", "sqlalchemy.dialects.sqlite"])
 
 
 def start_build(workspace: Workspace) -> BaseProcess:
-    """Start a build and leave it alone."""
+    """Start a build without waiting for it."""
     process = _FORKING.Process(target=_build, args=(workspace.folder,))
     process.start()
     return process
@@ -33,7 +33,7 @@ def seconds_of_build(workspace: Workspace) -> float:
 
 
 def build_together(workspace: Workspace, count: int) -> list[Ran]:
-    """Release several builds at the same instant; gives how each ended."""
+    """Start several builds at the same instant; return how each ended."""
     barrier = _FORKING.Barrier(count)
     pipes, processes = [], []
     for _ in range(count):
@@ -44,7 +44,7 @@ def build_together(workspace: Workspace, count: int) -> list[Ran]:
         pipes.append(here)
         processes.append(process)
     try:
-        assert all(pipe.poll(ANSWER_SECONDS) for pipe in pipes), "a build said nothing"
+        assert all(pipe.poll(ANSWER_SECONDS) for pipe in pipes), "a build sent nothing"
         return [pipe.recv() for pipe in pipes]
     finally:
         for process in processes:
@@ -53,7 +53,7 @@ def build_together(workspace: Workspace, count: int) -> list[Ran]:
 
 
 def _build(folder: Path) -> None:
-    # A killed build cannot take its temporary folder away: it goes with the test's.
+    # A killed build cannot remove its temporary folder, so it is inside the test's folder.
     tempfile.tempdir = str(folder.parent)
     ran = Workspace(folder).run("build")
     os._exit(ran.code)

@@ -1,4 +1,4 @@
-"""What ledgers and bills say of a month later: the adjustments are the difference between two versions of it, to the last digit."""
+"""Late changes of ledgers and bills: adjustments equal the difference between two versions, to the last digit."""
 
 import random
 import shutil
@@ -10,17 +10,17 @@ import pytest
 from . import company
 from .company import NOVEMBER, OCTOBER
 from .folder import Workspace
-from .test_closing import restate
+from .test_adjustments import restate
 
-LEDGERS = ("labour", "hardware", "invoices", "commitments")
+LEDGERS = ("labor", "hardware", "invoices", "commitments")
 
 
 def write_ledgers(workspace: Workspace, seed: int) -> None:
-    """Ledgers of four kinds with other amounts and days for each seed."""
+    """Ledgers of four kinds, with different amounts and days for each seed."""
     chance = random.Random(seed)
     money = lambda: f"{chance.randrange(10**9, 10**12)}.{chance.randrange(10**6):06}"  # noqa: E731
     entries = [f"2026-10-{chance.randrange(1, 31):02},ann,{chance.randrange(1, 9)},{money()},USD" for _ in range(5)]
-    workspace.write("labour.csv", "\n".join(["day,person,hours,rate,currency", *entries, ""]))
+    workspace.write("labor.csv", "\n".join(["day,person,hours,rate,currency", *entries, ""]))
     life = f"2026-0{chance.randrange(1, 9)}-15,{chance.randrange(12, 60)}"
     workspace.write("hardware.csv", f"machine_id,price,currency,in_service,life_months\nown-1,{money()},USD,{life}\n")
     term = f"2026-10-{chance.randrange(1, 20):02},2026-12-{chance.randrange(1, 20):02}"
@@ -32,7 +32,7 @@ def write_ledgers(workspace: Workspace, seed: int) -> None:
 
 
 def totals(workspace: Workspace, month, version: int | None = None) -> dict[str, Decimal]:
-    """Effective cost by source; a source that adjusts October goes by its own name."""
+    """Effective cost by source; an adjustment of October is a source of its own."""
     with workspace.open() as store:
         book = store.catalog.book(month, version) if version else store.catalog.latest(month)
         return {one.source: one.shares for one in book.totals if one.basis == "effective"}
@@ -40,7 +40,7 @@ def totals(workspace: Workspace, month, version: int | None = None) -> dict[str,
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_adjustments_are_the_difference_between_two_versions(built: Workspace, tmp_path: Path, seed: int) -> None:
-    """Two companies get the same late papers. One has closed October and books them in November; the other just builds October again."""
+    """Two companies get the same late files. One closed October and books them in November; the other rebuilds it."""
     write_ledgers(built, seed)
     built.build()
     shutil.copytree(built.folder, tmp_path / "open")

@@ -1,11 +1,11 @@
-"""A digest that the service made of a book: the command line answers from it, sooner, and says the same."""
+"""The command line answers from a digest that the service made, faster and with the same figures."""
 
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from trainfare.engine.duckdb import DuckDB, parquet
-from trainfare.report import digest
+from trainfare.query import digest
 
 from .company import OCTOBER
 from .folder import Workspace
@@ -33,21 +33,23 @@ def digested(workspace: Workspace) -> Path:
 
 
 def answers(workspace: Workspace) -> list[str]:
-    ran = [workspace.run(*asked, "--month", OCTOBER, "--format", "json") for asked in QUESTIONS]
+    ran = [workspace.run(*question, "--month", OCTOBER, "--format", "json") for question in QUESTIONS]
     assert [one.code for one in ran] == [0] * len(QUESTIONS), [one.err for one in ran]
     return [one.out for one in ran]
 
 
-def test_what_is_answered_from_a_digest_is_what_the_book_says(built: Workspace) -> None:
+def test_answers_from_a_digest_equal_those_of_the_book(built: Workspace) -> None:
     from_the_book = answers(built)
     path = digested(built)
     assert answers(built) == from_the_book
     path.write_bytes(b"not a database")
-    assert answers(built) == from_the_book, "one that cannot be read is left alone"
+    assert answers(built) == from_the_book, "an unreadable digest is ignored"
 
 
-def test_who_asks_for_proof_reads_the_book(built: Workspace) -> None:
-    """Somebody changes an amount by hand. A report still says what was published; reconciling reads what is there."""
+def test_reconciling_reads_the_book(built: Workspace) -> None:
+    """After an amount is changed by hand and accepted as it is, a report from a digest still shows what was published;
+    reconcile reads the book itself.
+    """
     before = built.run("report", "--month", OCTOBER, "--format", "json")
     digested(built)
     with built.open() as store:
@@ -55,6 +57,7 @@ def test_who_asks_for_proof_reads_the_book(built: Workspace) -> None:
     with closing(DuckDB()) as engine:
         engine.table("changed", f"SELECT * REPLACE (effective + 1 AS effective) FROM {parquet(shares)}")
         engine.write_parquet("SELECT * FROM changed", shares)
+    built.forget_digests()
     assert built.run("report", "--month", OCTOBER, "--format", "json") == before
     ran = built.run("reconcile", "--month", OCTOBER)
     assert ran.code == 1, ran.err

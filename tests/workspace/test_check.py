@@ -1,4 +1,4 @@
-"""`trainfare check` as a user meets it: limits, exit codes, accepting, and findings that go."""
+"""`trainfare check`: thresholds, exit codes, accepted findings and findings that are gone."""
 
 import json
 
@@ -16,14 +16,15 @@ def limited(workspace: Workspace, limits: str) -> None:
     workspace.write("trainfare.toml", f"{settings}\n[check]\n{limits}\n")
 
 
-def test_a_limit_decides_about_the_exit_code_without_another_build(built: Workspace) -> None:
+def test_a_threshold_decides_the_exit_code_without_a_rebuild(built: Workspace) -> None:
     limited(built, "owner_coverage = 0")
     assert built.run("check").code == 0
     limited(built, "owner_coverage = 99.5")
     ran = built.run("check")
     assert ran.code == 1
-    assert "! F1-OWNERS [new] jobs name no owner: nobody answers for their cost" in ran.out
-    assert "0.00 % (limit 99.5 %)" in ran.out
+    sentence = "jobs without an owner: nobody is accountable for their cost"
+    assert f"! missing owners (F1-OWNERS) [new] {sentence}" in ran.out
+    assert "0.00 % (threshold 99.5 %)" in ran.out
 
 
 def test_a_finding_can_be_accepted_until_a_day(built: Workspace) -> None:
@@ -33,7 +34,7 @@ def test_a_finding_can_be_accepted_until_a_day(built: Workspace) -> None:
     assert codes(built)["F1-OWNERS"] == "accepted"
 
 
-def test_what_an_earlier_month_showed_is_known_and_what_is_not_there_any_more_is_gone(built: Workspace) -> None:
+def test_a_finding_of_an_earlier_month_is_known_and_one_that_is_fixed_is_gone(built: Workspace) -> None:
     assert codes(built, "--month", "2026-10")["F1-OWNERS"] == "new"
     assert codes(built, "--month", "2026-11")["F1-OWNERS"] == "known"
     header, *rows = (built.folder / "jobs" / "2026-11.csv").read_text(encoding="utf-8").splitlines()
@@ -42,21 +43,21 @@ def test_what_an_earlier_month_showed_is_known_and_what_is_not_there_any_more_is
     assert codes(built, "--month", "2026-11")["F1-OWNERS"] == "gone"
 
 
-def test_every_row_of_a_finding_can_be_seen(built: Workspace) -> None:
+def test_every_row_of_a_finding_can_be_listed(built: Workspace) -> None:
     rows = json.loads(built.run("check", "F1-OWNERS", "--format", "json").out)["rows"]
     assert rows
     assert {"evidence", "at_stake", "currency"} == set(rows[0])
     assert built.run("check", "F1-OWNERS", "--format", "csv").out.count("\n") == len(rows) + 1
 
 
-def test_a_word_without_a_reason_or_on_nothing_is_refused(built: Workspace) -> None:
-    for arguments, told in (
-        (("--accept", "F1-OWNERS"), "with all of --accept, --reason and --until"),
+def test_an_incomplete_acceptance_and_an_unknown_finding_are_rejected(built: Workspace) -> None:
+    for arguments, message in (
+        (("--accept", "F1-OWNERS"), "accepting a finding needs --accept, --reason and --until"),
         (("--accept", "F99", "--reason", "x", "--until", "2099-01-01"), "the book has no finding 'F99'"),
         (("--accept", "F1-OWNERS", "--reason", "x", "--until", "soon"), "'soon' is not a day"),
-        (("--accept", "F1-OWNERS", "--reason", "x", "--until", "2020-01-01"), "2020-01-01 is over"),
-        (("F99",), "nothing in the book shows 'F99'"),
+        (("--accept", "F1-OWNERS", "--reason", "x", "--until", "2020-01-01"), "2020-01-01 is in the past"),
+        (("F99",), "the book has no finding 'F99'"),
     ):
         ran = built.run("check", *arguments)
         assert ran.code == 2
-        assert told in ran.err
+        assert message in ran.err

@@ -1,4 +1,4 @@
-"""A disk that fills up at any point of a build: a clear error, and the published book as it was."""
+"""A disk that fills up at any point of a build: a clear error, and the published book is unchanged."""
 
 import os
 import re
@@ -18,11 +18,11 @@ KIB = 1024
 DISK = 2048 * KIB
 
 FULL = re.compile(r": (the disk is full|the disk is full or failing)\n  \S")
-"""SQLite calls it an I/O error when there is no room for the index of its log."""
+"""SQLite reports an I/O error if there is no room for the index of its log."""
 
 
 def fill(folder: Path, leave: int) -> Path:
-    """Leave only so many bytes on the disk."""
+    """Leave only this many bytes free on the disk."""
     filler = folder / "filler"
     room = os.statvfs(folder)
     filler.write_bytes(bytes(max(0, room.f_bavail * room.f_frsize - leave)))
@@ -34,13 +34,13 @@ def restate(workspace: Workspace) -> None:
         workspace.write_bill(month, company.restated(company.lines(month), "gpu-1", "1"))
 
 
-@pytest.mark.parametrize("left", [0, 16, 32, 40, 48, 64, 88, 112, 136, 160])
-def test_a_full_disk_leaves_the_book_as_it_was(template: Workspace, disk: Mounted, left: int) -> None:
-    """The less is left, the earlier the build stops: at the catalog, at an archive, at a table, at publishing."""
-    place = disk(DISK)
-    workspace = Workspace(shutil.copytree(template.folder, place / "workspace"))
+@pytest.mark.parametrize("left_kib", [0, 16, 32, 40, 48, 64, 88, 112, 136, 160])
+def test_a_full_disk_leaves_the_book_unchanged(template: Workspace, disk: Mounted, left_kib: int) -> None:
+    """The less is left, the earlier the build stops: at the catalog, an archive, a table, or publishing."""
+    mounted = disk(DISK)
+    workspace = Workspace(shutil.copytree(template.folder, mounted / "workspace"))
     restate(workspace)
-    filler = fill(place, left * KIB)
+    filler = fill(mounted, left_kib * KIB)
     ran = workspace.run("build")
     assert ran.code == 2
     assert str(workspace.folder) in ran.err
@@ -55,26 +55,26 @@ def test_a_full_disk_leaves_the_book_as_it_was(template: Workspace, disk: Mounte
     assert workspace.unreferenced() == set()
 
 
-def test_a_full_temporary_folder_is_told_when_two_files_are_reported(template: Workspace, disk: Mounted) -> None:
-    place = disk(24 * KIB)
+def test_a_full_temporary_folder_is_reported(template: Workspace, disk: Mounted) -> None:
+    mounted = disk(24 * KIB)
     bill, jobs = (template.folder / kind / "2026-10.csv" for kind in ("bills", "jobs"))
     command = [COMMAND, "report", bill, "--jobs", jobs]
-    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TMPDIR": str(place)})
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TMPDIR": str(mounted)})
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.startswith(str(place))
+    assert ran.stderr.startswith(str(mounted))
     assert FULL.search(ran.stderr)
-    assert list(place.iterdir()) == []
+    assert list(mounted.iterdir()) == []
 
 
-def test_files_that_may_not_grow_are_told_and_the_book_stays(built: Workspace) -> None:
-    """A limit of the user (`ulimit -f`): a write fails in the middle of a file, and no disk is needed to see it."""
+def test_a_file_size_limit_is_reported_and_the_book_is_unchanged(built: Workspace) -> None:
+    """A limit of the user (`ulimit -f`): a write fails in the middle of a file, without a full disk."""
     restate(built)
-    longest = 20 * KIB
+    max_size = 20 * KIB
     ran = subprocess.run(
         [COMMAND, "build", "-w", built.folder],
         capture_output=True,
         text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (longest, longest)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (max_size, max_size)),
     )
     assert "Traceback" not in ran.stderr
     assert ran.returncode == 2
@@ -83,17 +83,17 @@ def test_files_that_may_not_grow_are_told_and_the_book_stays(built: Workspace) -
     built.require_sound()
 
 
-def test_a_disk_that_may_only_be_read_is_told_and_the_book_stays(template: Workspace, disk: Mounted) -> None:
-    place = disk(DISK)
-    workspace = Workspace(shutil.copytree(template.folder, place / "workspace"))
+def test_a_read_only_disk_is_reported_and_the_book_is_unchanged(template: Workspace, disk: Mounted) -> None:
+    mounted = disk(DISK)
+    workspace = Workspace(shutil.copytree(template.folder, mounted / "workspace"))
     restate(workspace)
-    subprocess.run(["mount", "-o", "remount,ro", place], check=True)
+    subprocess.run(["mount", "-o", "remount,ro", mounted], check=True)
     ran = workspace.run("build")
     assert (ran.code, ran.err) == (
         2,
-        f"{workspace.folder}/lake: this folder may be read, but not written\n"
-        "  Run the command as a user who may write there, or use a workspace of your own.\n",
+        f"{workspace.folder}/lake: this folder is read-only for this user\n"
+        "  Run the command as a user who may write there, or use another workspace.\n",
     )
-    subprocess.run(["mount", "-o", "remount,rw", place], check=True)
+    subprocess.run(["mount", "-o", "remount,rw", mounted], check=True)
     assert workspace.books() == [("2026-10", 1), ("2026-11", 1)]
     workspace.require_sound()

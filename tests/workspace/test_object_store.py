@@ -1,4 +1,4 @@
-"""The lake and the bills in an object store: the same commands, the same digits, and faults told."""
+"""The lake and the bills in an object store: the same commands, the same digits, and clear errors."""
 
 import gzip
 import os
@@ -18,19 +18,21 @@ from services.object_store import ObjectStore
 from sqlalchemy import create_engine, text
 from web.server import serving
 
-from trainfare import places
 from trainfare.cli.demo import SETTINGS
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError
-from trainfare.places import Remote
+from trainfare.files import locations
+from trainfare.files.locations import ObjectLocation
 from trainfare.simulate import write
 from trainfare.store import NewBook
-from trainfare.store.builds import SILENT
+from trainfare.store.builds import HEARTBEAT_TIMEOUT
 
 from . import company
 from .company import NOVEMBER, OCTOBER
 from .conftest import furnish
 from .folder import COMMAND, Ran, Workspace
+
+pytestmark = pytest.mark.services
 
 BUCKET = "books"
 
@@ -44,22 +46,22 @@ def server() -> Iterator[ObjectStore]:
 
 @pytest.fixture
 def store(server: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
-    """The server, with this process let in as one who may write."""
+    """The server; this process has the keys of a writer."""
     for name, value in server.as_("writer").items():
         monkeypatch.setenv(name, value)
-    places.file_system.cache_clear()
+    locations.file_system.cache_clear()
     yield server
-    places.file_system.cache_clear()
+    locations.file_system.cache_clear()
 
 
 @pytest.fixture
-def root(store: ObjectStore) -> Remote:
-    """A folder of its own for each test."""
-    return Remote(f"s3://{BUCKET}/{uuid4().hex}")
+def root(store: ObjectStore) -> ObjectLocation:
+    """A separate folder for each test."""
+    return ObjectLocation(f"s3://{BUCKET}/{uuid4().hex}")
 
 
 @pytest.fixture
-def distant(tmp_path: Path, root: Remote) -> Workspace:
+def distant(tmp_path: Path, root: ObjectLocation) -> Workspace:
     """October and November, not built yet, with the lake in the object store."""
     made = furnish(tmp_path / "distant")
     made.write("trainfare.toml", company.settings(lake=f'"{root}/lake"'))
@@ -67,28 +69,28 @@ def distant(tmp_path: Path, root: Remote) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def standing(server: ObjectStore, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """October and November, built in the object store, for every test that leaves its books as they are."""
-    made = furnish(tmp_path_factory.mktemp("standing") / "workspace")
-    made.write("trainfare.toml", company.settings(lake=f'"s3://{BUCKET}/standing/lake"'))
+def shared_lake(server: ObjectStore, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """October and November, built in the object store, for tests that do not change the books."""
+    made = furnish(tmp_path_factory.mktemp("shared_lake") / "workspace")
+    made.write("trainfare.toml", company.settings(lake=f'"s3://{BUCKET}/shared_lake/lake"'))
     assert run(made.folder, "build", server.as_("writer")).code == 0
     return made
 
 
-STANDING = Remote(f"s3://{BUCKET}/standing/lake")
+SHARED_LAKE = ObjectLocation(f"s3://{BUCKET}/shared_lake/lake")
 
 
-def put(root: Remote, name: str, path: Path) -> Remote:
-    places.copy(path, root / name)
+def put(root: ObjectLocation, name: str, path: Path) -> ObjectLocation:
+    locations.copy(path, root / name)
     return root / name
 
 
-def names(lake: Remote) -> set[str]:
-    return {str(one).removeprefix(f"{lake}/") for one in lake.below()} - {".catalog"}
+def names(lake: ObjectLocation) -> set[str]:
+    return {str(one).removeprefix(f"{lake}/") for one in lake.below()} - {".catalog", ".checksums"}
 
 
 def run(workspace: Path, command: str, environment: dict[str, str]) -> Ran:
-    """Run a command as a user does, who has nothing but this environment for an object store."""
+    """Run a command as a user does who has only this environment for an object store."""
     env = object_store.environment_without_keys() | {"AWS_CONFIG_FILE": os.devnull} | environment
     env |= {"AWS_EC2_METADATA_DISABLED": "true"}
     ran = subprocess.run([COMMAND, command, "-w", workspace], capture_output=True, text=True, env=env)
@@ -97,8 +99,8 @@ def run(workspace: Path, command: str, environment: dict[str, str]) -> Ran:
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-def test_the_demo_month_has_the_same_digits_in_an_object_store(tmp_path: Path, root: Remote) -> None:
-    """Here the bills, the jobs and the machines are in the object store, too, and are read there: text, packed and Parquet."""
+def test_the_demo_month_has_the_same_digits_in_an_object_store(tmp_path: Path, root: ObjectLocation) -> None:
+    """The bills, jobs and machines are in the object store, too: as text, compressed and as Parquet."""
     files, here, there = tmp_path / "files", Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
     write(files, 1)
     (files / "jobs.csv.gz").write_bytes(gzip.compress((files / "jobs.csv").read_bytes()))
@@ -117,18 +119,20 @@ def test_the_demo_month_has_the_same_digits_in_an_object_store(tmp_path: Path, r
     there.require_sound()
 
 
-def test_two_files_in_an_object_store_are_reported_without_a_workspace(workspace: Workspace, root: Remote) -> None:
+def test_two_files_in_an_object_store_are_reported_without_a_workspace(
+    workspace: Workspace, root: ObjectLocation
+) -> None:
     bill = put(root, "bills [1]/2026-10.csv", workspace.folder / "bills" / "2026-10.csv")
     jobs = put(root, "jobs.csv", workspace.folder / "jobs" / "2026-10.csv")
     here = ("bills/2026-10.csv", "--jobs", "jobs/2026-10.csv")
     os.chdir(workspace.folder)
-    near, far = (workspace.run("report", *told, "--format", "json") for told in (here, (bill, "--jobs", jobs)))
+    near, far = (workspace.run("report", *files, "--format", "json") for files in (here, (bill, "--jobs", jobs)))
     assert (far.code, far.out) == (0, near.out)
 
 
-def test_what_is_wrong_with_a_file_is_told_by_its_address(workspace: Workspace, root: Remote) -> None:
-    told = (workspace.folder / "bills" / "2026-10.csv").read_text().replace("1170.912345678901", "a lot", 1)
-    bad = put(root, "bad.csv", workspace.write("bad.csv", told))
+def test_errors_in_a_file_name_its_address(workspace: Workspace, root: ObjectLocation) -> None:
+    text = (workspace.folder / "bills" / "2026-10.csv").read_text().replace("1170.912345678901", "a lot", 1)
+    bad = put(root, "bad.csv", workspace.write("bad.csv", text))
     jobs = workspace.folder / "jobs" / "2026-10.csv"
     ran = workspace.run("report", bad, "--jobs", jobs)
     assert ran.code == 2
@@ -136,12 +140,12 @@ def test_what_is_wrong_with_a_file_is_told_by_its_address(workspace: Workspace, 
     ran = workspace.run("report", root / "none.csv", "--jobs", jobs)
     assert (ran.code, ran.err.splitlines()[0]) == (2, f"{root}/none.csv: there is no such file")
     ran = workspace.run("report", f"{root}/none*.csv", "--jobs", jobs)
-    assert (ran.code, ran.err.splitlines()[0]) == (2, f"{root}/none*.csv: no file fits this pattern")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"{root}/none*.csv: no file matches this pattern")
 
 
-def test_books_are_restated_closed_and_explained_there(distant: Workspace, root: Remote) -> None:
+def test_books_are_restated_closed_and_explained_there(distant: Workspace, root: ObjectLocation) -> None:
     distant.build()
-    assert distant.build() == [f"{month}  nothing changed: version 1 stands" for month in (OCTOBER, NOVEMBER)]
+    assert distant.build() == [f"{month}  unchanged: version 1" for month in (OCTOBER, NOVEMBER)]
     distant.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-4", "1"))
     distant.build()
     distant.close(OCTOBER)
@@ -153,30 +157,32 @@ def test_books_are_restated_closed_and_explained_there(distant: Workspace, root:
     distant.require_sound()
 
 
-def test_only_the_month_and_the_columns_that_are_asked_for_are_read(standing: Workspace, store: ObjectStore) -> None:
+def test_only_the_requested_month_and_columns_are_read(shared_lake: Workspace, store: ObjectStore) -> None:
     engine = DuckDB()
-    tables = f"read_parquet('{STANDING}/shares/*/*.parquet', hive_partitioning = true)"
+    tables = f"read_parquet('{SHARED_LAKE}/shares/*/*.parquet', hive_partitioning = true)"
     plan = engine.rows(f"EXPLAIN SELECT sum(effective) FROM {tables} WHERE month = '2026-10'")[0][1]
     assert "Scanning Files: 1/2" in plan
     assert re.search(r"Read Parquet.*Projections: effective\s*│\n", plan, re.DOTALL), plan
 
 
-def test_pages_and_api_answer_from_an_object_store(standing: Workspace, store: ObjectStore, built: Workspace) -> None:
-    with serving(standing.folder) as far, serving(built.folder) as near:
+def test_pages_and_api_answer_from_an_object_store(
+    shared_lake: Workspace, store: ObjectStore, built: Workspace
+) -> None:
+    with serving(shared_lake.folder) as far, serving(built.folder) as near:
         assert far.ask("/readyz").status == 200
-        asked = "/api/v1/report?window=2026-10&aggregate=team"
-        assert far.ask(asked).json == near.ask(asked).json
+        path = "/api/v1/report?window=2026-10&aggregate=team"
+        assert far.ask(path).json == near.ask(path).json
         job = f"/api/v1/jobs/{company.ALONE}-{OCTOBER}/explain?window=2026-10"
         assert far.ask(job).body == near.ask(job).body
 
 
-def test_a_killed_build_breaks_nothing_and_is_swept_when_it_is_given_up(distant: Workspace, root: Remote) -> None:
+def test_a_killed_build_breaks_nothing_and_is_swept_when_abandoned(distant: Workspace, root: ObjectLocation) -> None:
     distant.build()
     digits = distant.digits(OCTOBER)
     distant.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
     before = names(root / "lake")
     build = subprocess.Popen([COMMAND, "build", "-w", distant.folder], stderr=subprocess.DEVNULL)
-    while len(names(root / "lake") - before) < 4:  # its delivery is taken in, and it writes tables
+    while len(names(root / "lake") - before) < 4:  # its delivery is stored, and it is writing tables
         assert build.poll() is None, "the build was over before it could be killed"
         time.sleep(0.05)
     build.send_signal(signal.SIGKILL)
@@ -184,11 +190,11 @@ def test_a_killed_build_breaks_nothing_and_is_swept_when_it_is_given_up(distant:
     assert distant.book(OCTOBER).version == 1
     assert distant.digits(OCTOBER) == digits
     with distant.open() as store:
-        rubbish = names(root / "lake") - store.catalog.referenced_files()
-        assert rubbish
-        assert store.sweep() == []  # it may still be running, for all we know
-        forget(distant)
-        assert names(root / "lake") == store.catalog.referenced_files() | rubbish
+        unused = names(root / "lake") - store.catalog.referenced_files()
+        assert unused
+        assert store.sweep() == []  # it may still be running
+        expire_heartbeats(distant)
+        assert names(root / "lake") == store.catalog.referenced_files() | unused
     distant.build()
     with distant.open() as store:
         assert names(root / "lake") == store.catalog.referenced_files()
@@ -196,110 +202,114 @@ def test_a_killed_build_breaks_nothing_and_is_swept_when_it_is_given_up(distant:
     distant.require_sound()
 
 
-def forget(workspace: Workspace) -> None:
-    """Let every running build be silent for too long."""
-    heard = (datetime.now(UTC) - SILENT - timedelta(seconds=1)).isoformat(timespec="microseconds")
+def expire_heartbeats(workspace: Workspace) -> None:
+    """Make the heartbeat of every running build too old."""
+    heard = (datetime.now(UTC) - HEARTBEAT_TIMEOUT - timedelta(seconds=1)).isoformat(timespec="microseconds")
     engine = create_engine(f"sqlite:///{workspace.folder / 'catalog.sqlite'}")
     with engine.begin() as connection:
-        connection.execute(text("UPDATE builds SET heard_at = :heard"), {"heard": heard})
+        connection.execute(text("UPDATE builds SET heartbeat_at = :heard"), {"heard": heard})
     engine.dispose()
 
 
-def test_a_build_that_was_given_up_can_publish_nothing(standing: Workspace, store: ObjectStore) -> None:
-    """Its machine slept for an hour. What it wrote is gone, so the catalog must not name it."""
-    book = standing.book(OCTOBER)
-    with standing.open() as opened, opened.lake.building() as build_id:
+def test_an_abandoned_build_can_publish_nothing(shared_lake: Workspace, store: ObjectStore) -> None:
+    """Its machine slept for an hour. Its files were swept, so the catalog must not name them."""
+    book = shared_lake.book(OCTOBER)
+    with shared_lake.open() as opened, opened.lake.building() as build_id:
         late = opened.lake.book_path("shares", OCTOBER, build_id)
         with late.open("wb") as written:
             written.write(b"rows")
         assert opened.sweep() == []
-        forget(standing)
+        expire_heartbeats(shared_lake)
         assert list(opened.sweep()) == [late]
-        told = {name: getattr(book, name) for name in NewBook.__dataclass_fields__}
-        told["files"] = dict.fromkeys(book.files, opened.lake.relative(late))
-        with pytest.raises(IncompleteError, match="was given up"):
-            opened.catalog.publish(OCTOBER, 1, NewBook(**told))
-    assert standing.book(OCTOBER).version == 1
+        values = {name: getattr(book, name) for name in NewBook.__dataclass_fields__}
+        values["files"] = dict.fromkeys(book.files, opened.lake.relative(late))
+        with pytest.raises(IncompleteError, match="was abandoned"):
+            opened.catalog.publish(OCTOBER, 1, NewBook(**values))
+    assert shared_lake.book(OCTOBER).version == 1
 
 
-def test_what_is_not_written_to_its_end_is_not_there(root: Remote) -> None:
-    for size in (10, 60 * 2**20):  # the second is put in parts
+def test_an_object_that_was_not_written_completely_does_not_exist(root: ObjectLocation) -> None:
+    for size in (10, 60 * 2**20):  # the second is uploaded in parts
         with pytest.raises(ZeroDivisionError):
             write_half(root / "half", size)
         assert not (root / "half").exists()
 
 
-def write_half(place: Remote, size: int) -> None:
-    with place.open("wb") as written:
+def write_half(location: ObjectLocation, size: int) -> None:
+    with location.open("wb") as written:
         written.write(b"x" * size)
         _ = 1 / 0
 
 
-def test_another_catalogs_objects_are_refused(standing: Workspace, store: ObjectStore, workspace: Workspace) -> None:
-    workspace.write("trainfare.toml", company.settings(lake=f'"{STANDING}"'))
+def test_objects_of_another_catalog_are_rejected(
+    shared_lake: Workspace, store: ObjectStore, workspace: Workspace
+) -> None:
+    workspace.write("trainfare.toml", company.settings(lake=f'"{SHARED_LAKE}"'))
     ran = workspace.run("build")
-    assert (ran.code, ran.err.splitlines()[0]) == (2, f"{STANDING}: these files belong to another catalog")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"{SHARED_LAKE}: these files belong to another catalog")
 
 
-def test_keys_are_kept_nowhere(standing: Workspace, store: ObjectStore) -> None:
+def test_keys_are_stored_nowhere(shared_lake: Workspace, store: ObjectStore) -> None:
     secret = object_store.secret("writer").encode()
-    kept = [path for path in standing.folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
-    for one in STANDING.below():
-        with one.open() as opened:
-            assert secret not in opened.read()
-    assert kept == []
+    found = [path for path in shared_lake.folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
+    for one in SHARED_LAKE.below():
+        with one.open() as file:
+            assert secret not in file.read()
+    assert found == []
 
 
-def test_who_may_not_write_is_told(distant: Workspace, standing: Workspace, server: ObjectStore, root: Remote) -> None:
+def test_missing_write_permission_is_reported(
+    distant: Workspace, shared_lake: Workspace, server: ObjectStore, root: ObjectLocation
+) -> None:
     ran = run(distant.folder, "build", server.as_("reader"))
     assert (ran.code, ran.err) == (
         4,
-        f"{root}/lake/.catalog: the object store does not let us in\n"
-        "  Check whose keys are set, and what they may do with this bucket.\n",
+        f"{root}/lake/.catalog: the object store denied access\n"
+        "  Check which keys are set, and their permissions on this bucket.\n",
     )
-    standing.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
-    ran = run(standing.folder, "build", server.as_("reader"))
+    shared_lake.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
+    ran = run(shared_lake.folder, "build", server.as_("reader"))
     assert ran.code == 4
-    assert re.match(rf"{STANDING}/deliveries/\S+\.parquet: the object store does not let us in\n", ran.err), ran.err
-    assert run(standing.folder, "report", server.as_("reader")).code == 0
+    assert re.match(rf"{SHARED_LAKE}/deliveries/\S+\.parquet: the object store denied access\n", ran.err), ran.err
+    assert run(shared_lake.folder, "report", server.as_("reader")).code == 0
 
 
-def test_wrong_keys_and_no_keys_are_told(distant: Workspace, server: ObjectStore, root: Remote) -> None:
+def test_wrong_and_missing_keys_are_reported(distant: Workspace, server: ObjectStore, root: ObjectLocation) -> None:
     ran = run(distant.folder, "build", server.as_("reader") | {"AWS_SECRET_ACCESS_KEY": "not-to-be-seen-and-wrong"})
-    assert (ran.code, ran.err.splitlines()[0]) == (4, f"{root}/lake/.catalog: the object store does not let us in")
+    assert (ran.code, ran.err.splitlines()[0]) == (4, f"{root}/lake/.catalog: the object store denied access")
     ran = run(distant.folder, "build", {"AWS_ENDPOINT_URL": server.endpoint})
     assert (ran.code, ran.err) == (
         4,
-        f"{root}/lake/.catalog: there are no keys for the object store\n"
+        f"{root}/lake/.catalog: no credentials for the object store\n"
         "  Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.\n",
     )
 
 
-def test_a_bucket_that_is_not_there_is_told(distant: Workspace, server: ObjectStore) -> None:
+def test_a_missing_bucket_is_reported(distant: Workspace, server: ObjectStore) -> None:
     distant.write("trainfare.toml", company.settings(lake='"s3://no-such-bucket/lake"'))
     ran = run(distant.folder, "build", server.as_("writer"))
     assert (ran.code, ran.err) == (
         4,
-        "s3://no-such-bucket/lake/.catalog: there is no such bucket\n  Check its name, or make it.\n",
+        "s3://no-such-bucket/lake/.catalog: there is no such bucket\n  Check its name, or create it.\n",
     )
 
 
-def test_a_store_that_does_not_answer_is_told(standing: Workspace, server: ObjectStore) -> None:
-    """The settings say where it is; what the environment says comes first, as with every AWS tool."""
-    silent = f'"http://127.0.0.1:{object_store.free_ports(1)[0]}"'
-    standing.write("trainfare.toml", company.settings(lake=f'"{STANDING}"', s3_endpoint=silent))
+def test_an_unreachable_store_is_reported(shared_lake: Workspace, server: ObjectStore) -> None:
+    """The settings name the endpoint; the environment takes precedence, as with every AWS tool."""
+    unreachable = f'"http://127.0.0.1:{object_store.free_ports(1)[0]}"'
+    shared_lake.write("trainfare.toml", company.settings(lake=f'"{SHARED_LAKE}"', s3_endpoint=unreachable))
     keys = server.as_("reader")
-    assert run(standing.folder, "report", keys).code == 0
+    assert run(shared_lake.folder, "report", keys).code == 0
     del keys["AWS_ENDPOINT_URL"]
-    ran = run(standing.folder, "report", keys)
+    ran = run(shared_lake.folder, "report", keys)
     assert (ran.code, ran.err) == (
         4,
-        f"{STANDING}/.catalog: the object store does not answer at {silent.strip(chr(34))}\n"
+        f"{SHARED_LAKE}/.catalog: the object store does not answer at {unreachable.strip(chr(34))}\n"
         "  Check the network and AWS_ENDPOINT_URL.\n",
     )
 
 
-def test_without_the_extra_it_says_what_to_install(distant: Workspace, root: Remote) -> None:
+def test_a_missing_extra_is_reported_with_the_install_command(distant: Workspace, root: ObjectLocation) -> None:
     hidden = "import sys; sys.modules['s3fs'] = None; from trainfare.cli import main; main()"
     command = [sys.executable, "-c", hidden, "build", "-w", str(distant.folder)]
     ran = subprocess.run(command, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""A workspace that may only be read: its books are reported, explained, compared, exported and checked; what would write says so."""
+"""A read-only workspace: its books can be reported, explained, compared, exported and checked; writing is rejected."""
 
 import os
 import shutil
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from trainfare.store.schema import REVISION
 
 from . import company
 from .company import OCTOBER
@@ -35,7 +37,7 @@ WRITING: list[tuple[list[Any], str]] = [
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who may read a workspace, and nothing more."""
+    """A user with read-only access to a workspace."""
 
     workspace: Workspace
     as_reader: tuple[str, ...] = ()
@@ -50,79 +52,79 @@ class Reader:
 @pytest.fixture(scope="module")
 def twice(template: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Two versions of October."""
-    made = Workspace(shutil.copytree(template.folder, tmp_path_factory.mktemp("twice") / "workspace"))
-    made.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
-    made.build()
-    return made
+    copy = Workspace(shutil.copytree(template.folder, tmp_path_factory.mktemp("twice") / "workspace"))
+    copy.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-1", "1"))
+    copy.build()
+    return copy
 
 
 @contextmanager
-def without_rights(folder: Path, workspace: Workspace) -> Iterator[Reader]:
-    """Nobody may write the files and folders. That binds everybody but root, who is bound by giving that power up."""
-    made = Workspace(shutil.copytree(workspace.folder, folder / "workspace"))
-    subprocess.run(["chmod", "-R", "a-w", made.folder], check=True)
-    as_reader = ("setpriv", "--bounding-set=-dac_override") if os.access(made.folder, os.W_OK) else ()
-    if as_reader and subprocess.run([*as_reader, "test", "!", "-w", made.folder], capture_output=True).returncode:
-        pytest.skip("root cannot be kept from writing here")
-    yield Reader(made, as_reader)
-    subprocess.run(["chmod", "-R", "u+w", made.folder], check=True)
+def without_write_permission(folder: Path, workspace: Workspace) -> Iterator[Reader]:
+    """Remove the write permissions. They do not bind root, so root drops the capability to override them."""
+    copy = Workspace(shutil.copytree(workspace.folder, folder / "workspace"))
+    subprocess.run(["chmod", "-R", "a-w", copy.folder], check=True)
+    as_reader = ("setpriv", "--bounding-set=-dac_override") if os.access(copy.folder, os.W_OK) else ()
+    if as_reader and subprocess.run([*as_reader, "test", "!", "-w", copy.folder], capture_output=True).returncode:
+        pytest.skip("root cannot be prevented from writing here")
+    yield Reader(copy, as_reader)
+    subprocess.run(["chmod", "-R", "u+w", copy.folder], check=True)
 
 
 @pytest.fixture(params=["rights", "disk"])
 def reader(request: pytest.FixtureRequest, twice: Workspace, tmp_path: Path) -> Iterator[Reader]:
-    """Of a workspace without the right to write, and of one on a disk that is mounted to be read."""
+    """A reader of a workspace without write permission, and of one on a read-only disk."""
     if request.param == "rights":
-        with without_rights(tmp_path, twice) as one:
+        with without_write_permission(tmp_path, twice) as one:
             yield one
     else:
         mount: Mounted = request.getfixturevalue("disk")
-        place = mount(DISK)
-        made = Workspace(shutil.copytree(twice.folder, place / "workspace"))
-        subprocess.run(["mount", "-o", "remount,ro", place], check=True)
-        yield Reader(made)
+        mounted = mount(DISK)
+        copy = Workspace(shutil.copytree(twice.folder, mounted / "workspace"))
+        subprocess.run(["mount", "-o", "remount,ro", mounted], check=True)
+        yield Reader(copy)
 
 
-def test_who_may_only_read_sees_what_everybody_sees(reader: Reader, twice: Workspace, tmp_path: Path) -> None:
+def test_a_read_only_user_sees_what_everybody_sees(reader: Reader, twice: Workspace, tmp_path: Path) -> None:
     before = sorted(reader.workspace.folder.rglob("*"))
-    for words in READING:
-        assert reader.run(*words, "--format", "json") == Reader(twice).run(*words, "--format", "json")
-    for form in ([], ["--focus"]):
-        files = [tmp_path / f"{one}{len(form)}.csv" for one in ("read", "usual")]
-        assert reader.run("export", files[0], "--month", OCTOBER, *form).code == 0
-        assert Reader(twice).run("export", files[1], "--month", OCTOBER, *form).code == 0
+    for arguments in READING:
+        assert reader.run(*arguments, "--format", "json") == Reader(twice).run(*arguments, "--format", "json")
+    for options in ([], ["--focus"]):
+        files = [tmp_path / f"{one}{len(options)}.csv" for one in ("read", "usual")]
+        assert reader.run("export", files[0], "--month", OCTOBER, *options).code == 0
+        assert Reader(twice).run("export", files[1], "--month", OCTOBER, *options).code == 0
         assert sorted(files[0].read_text().splitlines()) == sorted(files[1].read_text().splitlines())
     assert sorted(reader.workspace.folder.rglob("*")) == before
 
 
-def test_what_would_write_says_that_the_folder_may_not_be_written(reader: Reader) -> None:
-    for words, below in WRITING:
-        ran = reader.run(*words)
+def test_commands_that_write_report_a_read_only_folder(reader: Reader) -> None:
+    for arguments, subfolder in WRITING:
+        ran = reader.run(*arguments)
         assert (ran.code, ran.out, ran.err) == (
             2,
             "",
-            f"{reader.workspace.folder / below}: this folder may be read, but not written\n"
-            "  Run the command as a user who may write there, or use a workspace of your own.\n",
+            f"{reader.workspace.folder / subfolder}: this folder is read-only for this user\n"
+            "  Run the command as a user who may write there, or use another workspace.\n",
         )
 
 
-def test_what_a_writer_has_only_in_its_log_is_read(tmp_path: Path, built: Workspace) -> None:
-    """Somebody else is at work on the catalog: what they committed stands beside it until they are done."""
+def test_commits_that_are_only_in_the_write_ahead_log_are_read(tmp_path: Path, built: Workspace) -> None:
+    """Another process uses the catalog: its commits are in a log next to it until it is done."""
     with closing(sqlite3.connect(built.folder / "catalog.sqlite")) as writer:
         writer.execute("UPDATE books SET version = version + 6")
         writer.commit()
-        with without_rights(tmp_path / "copy", built) as reader:
-            assert "version 7" in reader.run("reconcile").out
+        with without_write_permission(tmp_path / "copy", built) as reader:
+            assert "version 7: its rows in the catalog were changed" in reader.run("reconcile").err
 
 
-def test_an_older_catalog_that_may_not_be_written_is_told(tmp_path: Path, built: Workspace) -> None:
+def test_an_older_catalog_that_cannot_be_upgraded_is_reported(tmp_path: Path, built: Workspace) -> None:
     path = built.folder / "catalog.sqlite"
     with closing(sqlite3.connect(path)) as catalog:
         catalog.execute("UPDATE trainfare_schema SET version_num = '0003'")
         catalog.commit()
-    with without_rights(tmp_path / "copy", built) as reader:
+    with without_write_permission(tmp_path / "copy", built) as reader:
         ran = reader.run("report")
         assert (ran.code, ran.err.splitlines()[0]) == (
             2,
-            f"{reader.workspace.folder / path.name}: the catalog is of an older Trainfare (schema 3; this one knows 4), "
-            "and may not be written",
+            f"{reader.workspace.folder / path.name}: an older Trainfare wrote the catalog (schema 3, now {REVISION}), "
+            "and it cannot be upgraded: no write access",
         )

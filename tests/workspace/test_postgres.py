@@ -11,7 +11,7 @@ from .folder import Workspace
 
 @pytest.fixture
 def shared(workspace: Workspace, postgres_url: str) -> Workspace:
-    """A workspace whose settings name the database."""
+    """A workspace whose catalog is in the database."""
     workspace.write("trainfare.toml", company.settings(catalog=f'"{postgres_url}"'))
     return workspace
 
@@ -27,7 +27,7 @@ def test_a_shared_catalog_gives_the_same_digits(shared: Workspace, built: Worksp
 
 def test_a_shared_catalog_restates_and_closes(shared: Workspace) -> None:
     shared.build()
-    assert shared.build() == [f"{month}  nothing changed: version 1 stands" for month in (OCTOBER, NOVEMBER)]
+    assert shared.build() == [f"{month}  unchanged: version 1" for month in (OCTOBER, NOVEMBER)]
     shared.write_bill(OCTOBER, company.restated(company.lines(OCTOBER), "gpu-4", "1"))
     shared.build()
     assert shared.run("diff", "--month", OCTOBER).code == 0
@@ -40,11 +40,11 @@ def test_a_shared_catalog_restates_and_closes(shared: Workspace) -> None:
     shared.require_sound()
 
 
-def test_a_server_that_is_gone_is_told(workspace: Workspace) -> None:
+def test_an_unreachable_server_is_reported(workspace: Workspace) -> None:
     pytest.importorskip("psycopg")
     url = f"postgresql://me:secret@/books?host={workspace.folder}"
     workspace.write("trainfare.toml", company.settings(catalog=f'"{url}"'))
     ran = workspace.run("build")
     assert ran.code == 4
-    assert ran.err.endswith("\n  Check the catalog's URL and that its server runs.\n")
+    assert ran.err.endswith("\n  Check the catalog's URL and that its server is running.\n")
     assert "secret" not in ran.err

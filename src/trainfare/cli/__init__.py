@@ -4,7 +4,7 @@ import sys
 
 try:
     from trainfare.cli.main import main
-except KeyboardInterrupt:  # Ctrl-C before there is a command that could tell it
+except KeyboardInterrupt:  # Ctrl-C before a command could handle it
     print("interrupted", file=sys.stderr)
     raise SystemExit(130) from None
 

@@ -1,50 +1,54 @@
 """`trainfare reconcile`, `diff` and `close`."""
 
 import getpass
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
-from trainfare import closing
-from trainfare.cli import options, published, terminal
+from trainfare.books.close import close_month
+from trainfare.books.compare import causes, difference, is_same_bill
+from trainfare.cli import options, output, published, terminal
+from trainfare.cli.output import Listing
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
+from trainfare.query.reconcile import KEYS
+from trainfare.query.reconcile import reconcile as reconciled
 from trainfare.report import records
-from trainfare.report.difference import causes, difference, is_same_bill
-from trainfare.report.reconcile import KEYS
-from trainfare.report.reconcile import reconcile as reconciled
-from trainfare.store import Store
+from trainfare.store import Store, integrity
 from trainfare.tables import BASES
+
+PAYER_COLUMNS = ("payer", "rule", "reason", "before", "after", "change", "currency")
+BILL_COLUMNS = ("source", "category", "rule", "before", "after", "change", "currency")
+SAME_BILL = "the bill is the same, other rules match its charges"
+CHANGED_BILL = "changes on the bill"
 
 
 @click.command()
 @options.workspace_option
 @options.month_option
-@click.option("--by", type=click.Choice(KEYS), default="source", show_default=True, help="What to tie out by.")
-@click.option(
-    "--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost the table shows."
-)
+@click.option("--by", type=click.Choice(KEYS), default="source", show_default=True, help="What to group by.")
+@options.basis_option
 @options.format_option()
 def reconcile(workspace: Path, month: str | None, by: str, basis: str, format_: str) -> None:
-    """Tie a book out to the bill. Exit code 1 if anything is between them."""
+    """Verify the files of a book and reconcile it with the bill. Exit code 1 if they differ on any cost basis."""
     with ExitStack() as stack:
-        config = options.settings_of(workspace)
-        opened = published.open_book(stack, config, workspace, options.as_month(month))
+        config = options.load_settings(workspace)
+        store = published.open_store(stack, config, workspace)
+        integrity.check_book(store, published.latest(store, options.parse_month(month)))
+        _, opened = published.open_latest(stack, store, options.parse_month(month))
         found = reconciled(opened, by)
         book = opened.books[0]
     columns = [by, "currency", "lines", "bill", "shared", "difference"]
+    display = [{name: record.get(f"{basis}_{name}", record.get(name)) for name in columns} for record in found]
     title = f"Book {book.month} version {book.version}, {basis} cost"
-    told = found
-    if format_ in ("table", "md"):
-        told = [{name: record.get(f"{basis}_{name}", record.get(name)) for name in columns} for record in found]
-    _show(told, columns, title, format_, "rows", month=str(book.month), version=book.version)
-    off = [record for record in found if any(record[f"{name}_difference"] for name in BASES)]
+    facts = {"month": str(book.month), "version": book.version}
+    output.show(Listing("rows", found, columns, title, display, facts=facts), format_)
+    is_different = any(record[f"{name}_difference"] for record in found for name in BASES)
     if format_ == "table":
-        terminal.talk("Does NOT tie out." if off else "Ties out on every basis, to the last digit.")
-    if off:
+        terminal.message("Does NOT tie out." if is_different else "Ties out on every cost basis, to the last digit.")
+    if is_different:
         raise click.exceptions.Exit(1)
 
 
@@ -53,92 +57,59 @@ def reconcile(workspace: Path, month: str | None, by: str, basis: str, format_: 
 @click.argument("new", type=int, required=False)
 @options.workspace_option
 @options.month_option
-@click.option("--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost.")
+@options.basis_option
 @options.format_option()
 def diff(old: int | None, new: int | None, workspace: Path, month: str | None, basis: str, format_: str) -> None:
-    """What changed between two versions of a month, by payer and reason.  [default: the last two]"""
+    """Compare two versions of a month, by payer and reason.  [default: the last two]"""
+    from trainfare.engine.choice import embedded
+
     with ExitStack() as stack:
-        config = options.settings_of(workspace)
+        config = options.load_settings(workspace)
         store = published.open_store(stack, config, workspace)
-        newest = published.newest(store, options.as_month(month))
+        newest = published.newest(store, options.parse_month(month))
         new = new or newest.version
         old = old or new - 1
         if old < 1:
-            raise _one_version(store, newest.month)
-        from trainfare.pipeline import fresh_engine
-
-        engine = stack.enter_context(fresh_engine())
+            raise _single_version(store, newest.month)
+        engine = stack.enter_context(embedded())
         before, after = (store.files(store.catalog.book(newest.month, version)) for version in (old, new))
-        found = difference(engine, before, after, basis)
+        payers = difference(engine, before, after, basis)
         bill = causes(engine, before, after, basis)
     title = f"Book {newest.month}: version {old} -> {new}, {basis} cost"
-    columns = ["payer", "rule", "reason", "before", "after", "change", "currency"]
-    if format_ == "table":
-        if bill:
-            terminal.show(
-                records.as_table(
-                    f"{title}: {_SAME_BILL if is_same_bill(bill) else _OTHER_BILL}",
-                    bill,
-                    ["source", "category", "rule", "before", "after", "change", "currency"],
-                )
-            )
-        terminal.show(
-            records.as_table(f"{title}: who pays differently", found, columns)
-            if found
-            else f"{title}: nobody pays differently"
-        )
+    facts = {"month": str(newest.month), "old": old, "new": new, "basis": basis, "bill": _plain(bill)}
+    if format_ == "table" and bill:
+        heading = SAME_BILL if is_same_bill(bill) else CHANGED_BILL
+        terminal.show(records.as_table(f"{title}: {heading}", bill, BILL_COLUMNS))
+    if format_ == "table" and not payers:
+        terminal.show(f"{title}: no payer's cost changed")
         return
-    _show(
-        found,
-        columns,
-        title,
-        format_,
-        "payers",
-        month=str(newest.month),
-        old=old,
-        new=new,
-        basis=basis,
-        bill=[{key: records.plain(value) for key, value in record.items()} for record in bill],
-    )
+    output.show(Listing("payers", payers, PAYER_COLUMNS, f"{title}: changes by payer", facts=facts), format_)
 
 
-_SAME_BILL = "the bill is the same, other rules take its charges"
-_OTHER_BILL = "what is different on the bill"
+def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: records.json_value(value) for key, value in row.items()} for row in rows]
 
 
-def _one_version(store: Store, month: Month) -> IncompleteError:
-    """There is nothing to compare in this month; say in which there is."""
+def _single_version(store: Store, month: Month) -> IncompleteError:
+    """Return the error for a month with nothing to compare, naming months that have more than one version."""
     others = [str(book.month) for book in store.catalog.books() if book.version == 2]
     do = "Build it again when something has changed."
     if others:
         line = options.command(f"diff --month {others[-1]}")
-        do = f"There are two versions or more of {', '.join(others)}: {line}"
+        do = f"Months with several versions: {', '.join(others)}. Compare with: {line}"
     return IncompleteError(f"book {month}", "it has only one version", do)
 
 
 @click.command()
 @click.argument("month", metavar="YYYY-MM")
 @options.workspace_option
-@click.option("--note", default="", help="Why, or under which number it was filed.")
+@click.option("--note", default="", help="Why it is closed, or a reference number.")
 def close(month: str, workspace: Path, note: str) -> None:
-    """Close a month: its book does not change any more, and what comes later is booked in the next open one."""
+    """Close a month: its book does not change any more, and later changes are booked in the next open month."""
     with ExitStack() as stack:
-        config = options.settings_of(workspace)
+        config = options.load_settings(workspace)
         store = published.open_store(stack, config, workspace)
-        wanted = options.as_month(month, "MONTH")
+        wanted = options.parse_month(month, "MONTH")
         assert wanted is not None
-        closed = closing.close(store, wanted, getpass.getuser(), note)
-    terminal.talk(f"{closed.month} is closed with version {closed.version}.")
-
-
-def _show(
-    found: Sequence[dict[str, Any]], columns: list[str], title: str, format_: str, name: str, **beside: Any
-) -> None:
-    if format_ == "json":
-        print(records.as_json(name, found, **beside))
-    elif format_ == "csv":
-        print(records.as_csv(found), end="")
-    elif format_ == "md":
-        print(records.as_markdown(found, columns), end="")
-    else:
-        terminal.show(records.as_table(title, found, columns))
+        closed = close_month(store, wanted, getpass.getuser(), note)
+    terminal.message(f"{closed.month} is closed with version {closed.version}.")

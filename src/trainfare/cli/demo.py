@@ -1,17 +1,21 @@
-"""`trainfare demo`: a whole company's month without any file of your own."""
+"""`trainfare demo`: a simulated company, built and reported, without any file of your own."""
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from trainfare.cli import options, published, terminal
 from trainfare.cli.report import show
 from trainfare.errors import TrainfareError
-from trainfare.report import cost
+from trainfare.query import cost
+
+if TYPE_CHECKING:
+    from trainfare.simulate import SimulatedMonth
 
 SETTINGS = """\
-# The demo's workspace: everything else is as built in.
+# The demo's workspace. Everything else uses the defaults.
 [[source]]
 name = "cloud"
 path = "bill-cloud.csv"
@@ -32,7 +36,7 @@ path = "measurements.csv"
 
 
 EARLIER = """
-# The months before, smaller: they give the trend its past.
+# Earlier, smaller months: the history for trends and forecasts.
 [[source]]
 name = "cloud"
 path = "earlier/*/bill-cloud.csv"
@@ -51,9 +55,12 @@ path = "earlier/*/machines.csv"
 path = "earlier/*/measurements.csv"
 """
 SCALES = (0.82, 0.7, 0.88, 0.62, 0.55)
-"""How large the months before are, the last one first."""
-JOBS_APART = 20_000
-"""The numbers of the jobs of different months are this far apart."""
+"""The size of the earlier months, the latest first."""
+JOB_NUMBERS_PER_MONTH = 20_000
+"""The distance between the first job numbers of consecutive months."""
+TOP_JOB = (
+    "SELECT job_id FROM shares WHERE job_id IS NOT NULL GROUP BY job_id ORDER BY sum(effective) DESC, job_id LIMIT 1"
+)
 
 
 @click.command()
@@ -62,80 +69,72 @@ JOBS_APART = 20_000
     type=click.Path(path_type=Path),
     default=Path("trainfare-demo"),
     show_default=True,
-    help="Where to put it.",
+    help="Where to write it.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Another number is another month.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The random seed: another seed, another month.")
 @click.option(
     "--months",
     type=click.IntRange(1, len(SCALES) + 1),
     default=1,
     show_default=True,
-    help="How many; those before are smaller.",
+    help="How many months; earlier ones are smaller.",
 )
-@click.option("--serve", "serving", is_flag=True, help="Then show it in the browser. Ctrl-C ends it.")
+@click.option("--serve", "is_serving", is_flag=True, help="Then open it in the browser. Stop with Ctrl-C.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port for --serve.")
-def demo(folder: Path, seed: int, months: int, serving: bool, port: int) -> None:
-    """Invent a month of a company, build its book and report it. No network, no settings, nothing but one folder."""
-    from trainfare import pipeline
-    from trainfare.config import FILE_NAME
-    from trainfare.simulate import write
+def demo(folder: Path, seed: int, months: int, is_serving: bool, port: int) -> None:
+    """Simulate a month of a company, build its book and report it. Needs no network and no settings, only a folder."""
+    from trainfare.books.build import build_books
+    from trainfare.engine.choice import embedded
+    from trainfare.query.open_books import open_books
 
     if folder.exists() and not (folder / "truth.json").exists() and any(folder.iterdir()):
-        raise TrainfareError(str(folder), "this folder has something else in it", "Name another one with --folder.")
+        raise TrainfareError(str(folder), "the folder is not empty", "Choose another one with --folder.")
     with ExitStack() as stack:
-        with terminal.progress() as told:
-            told("inventing a month")
-            try:
-                invented = write(folder, seed)
-                _write_earlier(folder, seed, months - 1)
-                (folder / FILE_NAME).write_text(SETTINGS + (EARLIER if months > 1 else ""), encoding="utf-8")
-            except OSError as error:
-                raise TrainfareError(
-                    str(folder), f"cannot be written ({error.strerror})", "Name another folder."
-                ) from None
-            config = options.settings_of(folder)
+        with terminal.progress() as progress:
+            progress("simulating a month")
+            simulated = _write(folder, seed, months)
+            config = options.load_settings(folder)
             store = published.open_store(stack, config, folder)
-            built = pipeline.build(config, store, None, told)
-        engine = stack.enter_context(pipeline.fresh_engine())
-        from trainfare.report.opened import open_books
-
+            built = build_books(config, store, None, progress)
+        engine = stack.enter_context(embedded())
         opened = open_books(engine, [store.files(built[-1].book)])
         show(cost.report(opened, cost.Question(["team"])), "table")
-        (dearest,) = engine.row(
-            "SELECT job_id FROM shares WHERE job_id IS NOT NULL GROUP BY job_id ORDER BY sum(effective) DESC, job_id LIMIT 1"
-        )
-    terminal.talk(f"\nInvented and built in {folder}: {invented.summary}. Try next:")
-    for line in (
-        "report --by project --by day --per gpu",
-        f"explain {dearest}",
-        "rules test",
-        "reconcile",
-        *(() if serving else ("serve",)),
-    ):
-        terminal.talk(f"  {options.command(line, folder)}")
-    if serving:
+        (top_job,) = engine.row(TOP_JOB)
+    terminal.message(f"\nSimulated and built in {folder}: {simulated.summary}. Try next:")
+    lines = ["report --by project --by day --per gpu", f"explain {top_job}", "rules test", "reconcile"]
+    for line in lines if is_serving else [*lines, "serve"]:
+        terminal.message(f"  {options.command(line, folder)}")
+    if is_serving:
         _serve(folder, port)
 
 
-def _write_earlier(folder: Path, seed: int, months: int) -> None:
-    """Invent the months before the demo's, each in a folder of its own."""
+def _write(folder: Path, seed: int, months: int) -> "SimulatedMonth":
+    """Write the workspace: the newest month, and each earlier one in a folder of its own."""
+    from trainfare.settings.config import FILE_NAME
     from trainfare.simulate import DEFAULT_MONTH, write
 
-    month = DEFAULT_MONTH
-    for number, scale in enumerate(SCALES[:months], 1):
-        month = month.previous()
-        write(folder / "earlier" / str(month), seed + number, month, scale, number * JOBS_APART)
+    try:
+        simulated = write(folder, seed)
+        month = DEFAULT_MONTH
+        for number, scale in enumerate(SCALES[: months - 1], 1):
+            month = month.previous()
+            write(folder / "earlier" / str(month), seed + number, month, scale, number * JOB_NUMBERS_PER_MONTH)
+        (folder / FILE_NAME).write_text(SETTINGS + (EARLIER if months > 1 else ""), encoding="utf-8")
+    except OSError as error:
+        what = f"cannot be written ({error.strerror})"
+        raise TrainfareError(str(folder), what, "Choose another folder.") from None
+    return simulated
 
 
 def _serve(folder: Path, port: int) -> None:
-    """Show the pages until Ctrl-C, with a browser if this machine has one. Without a terminal nobody could end it."""
+    """Serve the pages until Ctrl-C and open a browser; without a terminal, where Ctrl-C is impossible, only say how."""
     import webbrowser
     from threading import Timer
 
     from trainfare.cli.serve import serve
 
     if not terminal.is_interactive():
-        terminal.talk(f"\nThe pages: {options.command(f'serve --port {port}', folder)}")
+        terminal.message(f"\nServe the pages with: {options.command(f'serve --port {port}', folder)}")
         return
     Timer(1.5, webbrowser.open, [f"http://127.0.0.1:{port}/"]).start()
     click.get_current_context().invoke(serve, workspace=folder, port=port)

@@ -1,16 +1,18 @@
-"""`trainfare estimates`: what was estimated, and what the bill then said."""
+"""`trainfare estimates`: the accuracy of estimates, once the bill has arrived."""
 
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from trainfare.cli import options, published, terminal
+from trainfare.cli import options, output, published, terminal
+from trainfare.cli.output import Listing
+from trainfare.query.estimates import ERROR_KEYS, accuracy, estimate_errors
 from trainfare.report import records
-from trainfare.report.estimated import ERRORS, accuracy, errors
 
-SPARED = ("price_source", "kind", "machine_hours")
-"""Columns that a narrow terminal does without, in this order."""
+FIELDS = (*ERROR_KEYS, "currency", "first_day", "last_day", "machine_hours", "estimated", "billed", "error")
+OPTIONAL = ("price_source", "kind", "machine_hours")
+"""Columns that a narrow terminal leaves out, in this order."""
 
 
 @click.command()
@@ -18,26 +20,22 @@ SPARED = ("price_source", "kind", "machine_hours")
 @options.month_option
 @options.format_option()
 def estimates(workspace: Path, month: str | None, format_: str) -> None:
-    """How good estimates were: what was estimated, and what the bill said when it came."""
+    """Compare estimates with what was billed for the same hours later."""
     with ExitStack() as stack:
-        config = options.settings_of(workspace)
-        opened = published.open_book(stack, config, workspace, options.as_month(month))
-        found = errors(opened)
-        told = [(currency, accuracy(opened, currency)) for currency in sorted({one["currency"] for one in found})]
-    columns = [*ERRORS, "machine_hours", "estimated", "billed", "error", "currency"]
-    if format_ == "json":
-        print(records.as_json("errors", found, month=str(opened.books[0].month)))
-    elif format_ == "csv":
-        print(records.as_csv(found), end="")
-    elif format_ == "md":
-        print(records.as_markdown(found, columns), end="")
-    elif not found:
-        terminal.show("Nothing that was estimated has been billed yet.")
-    else:
-        columns = records.fitting(found, columns, SPARED, terminal.width())
-        terminal.show(records.as_table(f"Estimates of {opened.books[0].month} and the bill", found, columns))
-        for currency, good in told:
-            if good and good.off is not None:
-                terminal.talk(
-                    f"{currency}: within {good.off:.1%} of the bill over the last {good.days} days that were estimated."
-                )
+        config = options.load_settings(workspace)
+        opened = published.open_book(stack, config, workspace, options.parse_month(month))
+        found = estimate_errors(opened)
+        accuracies = {currency: accuracy(opened, currency) for currency in sorted({one["currency"] for one in found})}
+    if format_ == "table" and not found:
+        terminal.show("No estimate has been billed yet.")
+        return
+    columns = [*ERROR_KEYS, "machine_hours", "estimated", "billed", "error", "currency"]
+    if format_ == "table":
+        columns = records.fitting_columns(found, columns, OPTIONAL, terminal.width())
+    book = opened.books[0].month
+    title, facts = f"Estimated and billed cost of {book}", {"month": str(book)}
+    output.show(Listing("errors", found, columns, title, fields=FIELDS, facts=facts), format_)
+    for currency, one in accuracies.items() if format_ == "table" else ():
+        if one and one.relative_error is not None:
+            days = terminal.count(one.days, "estimated day")
+            terminal.message(f"{currency}: within {one.relative_error:.1%} of the bill over the last {days}.")

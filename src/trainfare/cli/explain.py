@@ -1,24 +1,57 @@
-"""`trainfare explain`: where a job's money comes from."""
+"""`trainfare explain`: trace a job's cost to rules, pots and bill lines."""
 
 import json
 import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trainfare import quoting
 from trainfare.cli import options, published, terminal
 from trainfare.errors import TrainfareError
+from trainfare.money import decimal_text
+from trainfare.query.explain import Explanation, JobNotFoundError
+from trainfare.query.open_books import select_of
 from trainfare.report import records
-from trainfare.report.explain import Explanation, NoJobError
-from trainfare.report.opened import select_of
-from trainfare.report.render import exact, money
-from trainfare.tables import BASES
+from trainfare.report.render import money
 
 if TYPE_CHECKING:
     from trainfare.engine.duckdb import DuckDB
     from trainfare.store import Book, Store
+
+
+FIRST_ROWS = 20
+WIDE = 140
+"""From this width on, a terminal has room for the weights next to their ratio."""
+RULE_COLUMNS = ("rule", "among", "weighed_by", "category", "pots", "cost")
+NARROW_POTS = ("when", "attempt", "scope", "category", "pot", "unit", "of_total", "part")
+WIDE_POTS = ("when", "attempt", "scope", "category", "pot", "weight", "total_weight", "unit", "of_total", "part")
+LINE_COLUMNS = ("when", "file", "file_line", "description", "converted", "line_amount", "part")
+UNITS = {
+    "gpu_seconds": "GPU time",
+    "cpu_seconds": "CPU time",
+    "memory": "memory x time",
+    "dominant": "dominant share x time",
+    "bytes_sent": "bytes or GPU time",
+    "requests": "requests or GPU time",
+    "wall_seconds": "time",
+    "evenly": "attempts",
+    "spend": "millionths of spend",
+}
+"""What weights count, by the allocation basis of the rule."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of the explanation."""
+
+    title: str
+    rows: list[dict[str, Any]]
+    columns: Sequence[str]
 
 
 @click.command()
@@ -26,11 +59,11 @@ if TYPE_CHECKING:
 @options.workspace_option
 @options.month_option
 @click.option("--version", type=int, help="A version of the month.  [default: the newest]")
-@click.option("--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost.")
-@click.option("--currency", help="Which currency, where the bill has several.")
-@click.option("--lines", is_flag=True, help="Show the bill lines too.")
-@click.option("--all", "everything", is_flag=True, help="Show every row, not only the first.")
-@options.format_option("table", "json", "csv")
+@options.basis_option
+@options.currency_option
+@click.option("--lines", "with_lines", is_flag=True, help="Show the bill lines, too.")
+@click.option("--all", "all_rows", is_flag=True, help=f"Show every row, not only the first {FIRST_ROWS}.")
+@options.format_option()
 def explain(
     job: str,
     workspace: Path,
@@ -38,101 +71,109 @@ def explain(
     version: int | None,
     basis: str,
     currency: str | None,
-    lines: bool,
-    everything: bool,
+    with_lines: bool,
+    all_rows: bool,
     format_: str,
 ) -> None:
-    """Where JOB's money comes from: rules, pots, weights and bill lines, adding up to the published figure."""
-    from trainfare import pipeline, reopened
+    """Trace the cost of JOB to rules, pots, weights and bill lines, which add up to the published figure."""
+    from trainfare.books import reopen
+    from trainfare.engine.choice import embedded
 
     with ExitStack() as stack:
-        config = options.settings_of(workspace)
+        config = options.load_settings(workspace)
         store = published.open_store(stack, config, workspace)
-        book = published.latest(store, options.as_month(month), version)
-        engine = stack.enter_context(pipeline.fresh_engine())
-        with terminal.progress() as told:
-            told(f"opening {book.month}")
+        book = published.latest(store, options.parse_month(month), version)
+        engine = stack.enter_context(embedded())
+        with terminal.progress() as progress:
+            progress(f"opening {book.month}")
             try:
-                found = reopened.explain(store, book, engine, job, basis, currency, config.currency)
-            except NoJobError as error:
-                raise _no_job(store, book, engine, job, error.near) from None
-    if found.opened != found.stored:
-        do = "This is a fault of Trainfare: please report it."
-        raise TrainfareError(f"explain {job}", f"the parts add up to {found.opened}, the book says {found.stored}", do)
+                found = reopen.explain(store, book, engine, job, basis, currency, config.currency)
+            except JobNotFoundError as error:
+                raise _job_not_found(store, book, engine, job, error.suggestions) from None
+    if found.explained != found.stored:
+        what = f"the parts add up to {found.explained}, but the book says {found.stored}"
+        raise TrainfareError(f"explain {job}", what, "Internal error; please report it.")
     if format_ == "json":
         print(_json(found, str(book.month), book.version))
     elif format_ == "csv":
         print(records.as_csv(found.lines), end="")
     else:
-        _table(found, lines, 100_000 if everything else 20)
+        max_rows = 100_000 if all_rows else FIRST_ROWS
+        print_section = _print_markdown if format_ == "md" else _print_table
+        for section in _sections(found, with_lines, is_wide=format_ == "md" or terminal.width() >= WIDE):
+            print_section(section, max_rows)
+        _print_sum(found, with_lines)
 
 
-def _no_job(store: "Store", book: "Book", engine: "DuckDB", job: str, near: list[str]) -> TrainfareError:
-    """The job is not in this book: say which others have it, or how to see what there is."""
+def _job_not_found(store: "Store", book: "Book", engine: "DuckDB", job: str, suggestions: list[str]) -> TrainfareError:
+    """Return the error for a job that is not in this book: name the months that have it, or how to list jobs."""
     from trainfare.engine.sql import quoted
 
-    month, there = str(book.month), []
+    months = []
     for other in (store.catalog.latest(one) for one in store.catalog.months() if one != book.month):
-        kept = select_of(store.files(other), "book_attempts") if other else "SELECT NULL AS job_id"
-        if other and engine.row(f"SELECT count(*) FROM ({kept}) WHERE job_id = {quoted(job)}")[0]:
-            there.append(str(other.month))
-    listed_with = options.command(f"report --by job --month {month}")
-    error = NoJobError(job, month, near, listed_with)
-    if there:
-        line = options.command(f"explain {shlex.quote(job)} --month {there[-1]}")
-        return TrainfareError(error.where, error.what, f"It is in {', '.join(there)}: {line}")
+        attempts = select_of(store.files(other), "book_attempts") if other else "SELECT NULL AS job_id"
+        if other and engine.row(f"SELECT count(*) FROM ({attempts}) WHERE job_id = {quoted(job)}")[0]:
+            months.append(str(other.month))
+    list_command = options.command(f"report --by job --month {book.month}")
+    error = JobNotFoundError(job, str(book.month), suggestions, list_command)
+    if months:
+        line = options.command(f"explain {shlex.quote(job)} --month {months[-1]}")
+        return TrainfareError(error.where, error.what, f"It is in {', '.join(months)}: {line}")
     return error
 
 
-def _table(found: Explanation, lines: bool, most: int) -> None:
+def _sections(found: Explanation, with_lines: bool, is_wide: bool) -> Iterator[Section]:
+    """Yield the rules, the pots and, if wanted, the bill lines of a job."""
     title = f"Job {found.job_id}: {money(found.stored)} {found.currency} ({found.basis} cost)"
-    terminal.show(
-        records.as_table(title, found.rules, ["rule", "among", "weighed_by", "category", "pots", "cost"], most)
-    )
-    wide = terminal.width() >= 120
-    columns = [
-        "when",
-        "attempt",
-        *(["rule"] if wide else []),
-        "scope",
-        "category",
-        "pot",
-        *(["weight", "whole"] if wide else ["of_all"]),
-        "part",
+    yield Section(title, found.rules, RULE_COLUMNS)
+    pots = [
+        pot
+        | {"when": _when(pot), "unit": UNITS.get(pot["weighed_by"], pot["weighed_by"])}
+        | {"of_total": f"{pot['weight'] / pot['total_weight']:.2%}"}
+        for pot in sorted(found.pots, key=lambda pot: -abs(pot["part"]))
     ]
-    pots = [pot | {"when": _when(pot), "of_all": f"{pot['weight'] / pot['whole']:.2%}"} for pot in found.pots]
-    pots.sort(key=lambda pot: -abs(pot["part"]))
-    terminal.show(records.as_table("\nPots, dearest first: part = pot x weight / whole weight", pots, columns, most))
-    if lines:
+    title = "Pots, highest cost first: part = pot x weight / total weight; each pot has its own scale of weights"
+    yield Section(title, pots, WIDE_POTS if is_wide else NARROW_POTS)
+    if with_lines:
         is_converted = any(line["converted_from"] for line in found.lines)
-        columns = [
-            "when",
-            "file",
-            "file_line",
-            "description",
-            *(["converted"] if is_converted else []),
-            "line_amount",
-            "part",
-        ]
-        told = [line | {"when": _when(line), "converted": _converted(line)} for line in found.lines]
-        terminal.show(records.as_table("\nBill lines", told, columns, most))
-        if spent := sum(pot["part"] for pot in found.pots if pot["period_start"] is None):
-            terminal.show(f"\nand {exact(spent)} of pots that follow spend: a part of every line their rules take")
-    terminal.show(f"\nadds up: {exact(found.opened)} {found.currency}, and the book says {exact(found.stored)}")
-    if not lines:
-        terminal.talk("The bill lines: --lines. Every row: --all.")
+        rows = [line | {"when": _when(line), "converted": _converted(line)} for line in found.lines]
+        yield Section("Bill lines", rows, [name for name in LINE_COLUMNS if is_converted or name != "converted"])
+
+
+def _print_table(section: Section, max_rows: int) -> None:
+    terminal.show(records.as_table(section.title, section.rows, section.columns, max_rows))
+    terminal.show("")
+
+
+def _print_markdown(section: Section, max_rows: int) -> None:
+    left_out = len(section.rows) - max_rows
+    more = f"\n{terminal.count(left_out, 'more row')}; show all with --all\n" if left_out > 0 else ""
+    print(
+        f"### {quoting.markdown(section.title)}\n\n{records.as_markdown(section.rows[:max_rows], section.columns)}{more}"
+    )
+
+
+def _print_sum(found: Explanation, with_lines: bool) -> None:
+    """Print the sum of the parts next to the published figure."""
+    by_spend = sum(pot["part"] for pot in found.pots if pot["period_start"] is None)
+    if with_lines and by_spend:
+        terminal.show(f"Pots split by spend: {decimal_text(by_spend)}, a part of every line that their rules match")
+    stored, explained = decimal_text(found.stored), decimal_text(found.explained)
+    terminal.show(f"Sum of the parts: {explained} {found.currency}. Published: {stored}.")
+    if not with_lines:
+        terminal.message("Show the bill lines with --lines, every row with --all.")
 
 
 def _converted(line: dict[str, Any]) -> str:
-    """What a line was before it was converted, and by which rate."""
+    """Return the amount of a line before conversion, and the rate."""
     if not line["converted_from"]:
         return ""
     rate = f"{line['rate'].normalize():f} of {line['rate_day']}, {line['rate_source']}"
-    return f"{exact(line['original'])} {line['converted_from']} x {rate}"
+    return f"{decimal_text(line['original'])} {line['converted_from']} x {rate}"
 
 
 def _when(pot: dict[str, Any]) -> str:
-    """The time a pot is for, short: its start and how long it is; pots by spend are for the month, shown by day."""
+    """Return the period of a pot as start and length; pots split by spend are for the month, shown by day."""
     if pot["period_start"] is None:
         return f"{pot['day']}"
     hours = (pot["period_end"] - pot["period_start"]).total_seconds() / 3600
@@ -142,7 +183,7 @@ def _when(pot: dict[str, Any]) -> str:
 
 def _json(found: Explanation, month: str, version: int) -> str:
     def plain(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-        return [{key: records.plain(value) for key, value in row.items()} for row in rows]
+        return [{key: records.json_value(value) for key, value in row.items()} for row in rows]
 
     return json.dumps(
         {
@@ -152,8 +193,8 @@ def _json(found: Explanation, month: str, version: int) -> str:
             "version": version,
             "basis": found.basis,
             "currency": found.currency,
-            "cost": exact(found.stored),
-            "opened": exact(found.opened),
+            "cost": decimal_text(found.stored),
+            "explained": decimal_text(found.explained),
             "rules": plain(found.rules),
             "pots": plain(found.pots),
             "lines": plain(found.lines),

@@ -1,8 +1,8 @@
-"""Ctrl-C: one short line instead of a traceback, wherever it comes.
+"""Ctrl-C: print one short line instead of a traceback, whenever it is pressed.
 
-A query that is interrupted ends with an error of the engine's own, and a library may turn it into any other. So it is
-remembered that Ctrl-C was pressed, and whatever comes after it is its doing. The engine's threads are stopped, too: by
-itself the engine waits until each has done its part of the query, which takes many seconds in a large month.
+An interrupted query ends with an error of the engine, and a library may turn that into any other. So Ctrl-C is
+recorded, and every error after it is attributed to it. The engine's threads are stopped, too: otherwise the engine
+waits until each has finished its part of the query, which takes many seconds in a large month.
 """
 
 import signal
@@ -15,56 +15,56 @@ from types import FrameType
 from trainfare.engine import running
 
 EXIT_CODE = 130
-"""What a shell gives for a command that Ctrl-C ended."""
+"""The exit code that a shell reports for a command ended by Ctrl-C."""
 
 
-class PressedError(Exception):
-    """Ctrl-C, with what that means for the user."""
+class InterruptedCommandError(Exception):
+    """Ctrl-C, with its consequence for the user as the message."""
 
 
-class _Pressed:
-    is_so = False
+class _Interrupt:
+    is_requested = False
 
 
-def tell(what: str = "interrupted") -> int:
-    """Say it, and give the exit code."""
-    print(what, file=sys.stderr)
+def report(message: str = "interrupted") -> int:
+    """Print the message and return the exit code."""
+    print(message, file=sys.stderr)
     return EXIT_CODE
 
 
-def is_one(error: BaseException) -> bool:
-    """Whether this error is Ctrl-C, under whatever name."""
-    return _Pressed.is_so or isinstance(error, KeyboardInterrupt)
+def caused(error: BaseException) -> bool:
+    """Return whether Ctrl-C caused this error."""
+    return _Interrupt.is_requested or isinstance(error, KeyboardInterrupt)
 
 
 @contextmanager
-def noticed() -> Iterator[None]:
-    """Remember Ctrl-C. A process that ignores it, or has its own way with it, keeps that."""
-    _Pressed.is_so = False
-    is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not is_usual or threading.current_thread() is not threading.main_thread():
+def recorded() -> Iterator[None]:
+    """Record Ctrl-C. A process that ignores it, or has its own handler, keeps that."""
+    _Interrupt.is_requested = False
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_default or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, _remember)
+    signal.signal(signal.SIGINT, _record)
     try:
         yield
     finally:
-        # The second Ctrl-C, in the midst of tidying up, ends the process at once and without a word.
-        signal.signal(signal.SIGINT, signal.SIG_DFL if _Pressed.is_so else signal.default_int_handler)
+        # A second Ctrl-C, during cleanup, ends the process at once and without output.
+        signal.signal(signal.SIGINT, signal.SIG_DFL if _Interrupt.is_requested else signal.default_int_handler)
 
 
-def _remember(number: int, frame: FrameType | None) -> None:
-    _Pressed.is_so = True
+def _record(number: int, frame: FrameType | None) -> None:
+    _Interrupt.is_requested = True
     running.stop()
     raise KeyboardInterrupt
 
 
 @contextmanager
-def told_as(what: Callable[[], str]) -> Iterator[None]:
-    """Say this if Ctrl-C comes within."""
+def reported_as(message: Callable[[], str]) -> Iterator[None]:
+    """Report this message if Ctrl-C is pressed within the block."""
     try:
         yield
     except BaseException as error:
-        if is_one(error):
-            raise PressedError(what()) from None
+        if caused(error):
+            raise InterruptedCommandError(message()) from None
         raise

@@ -1,68 +1,69 @@
-"""Published books, opened for a command."""
+"""Open published books for a command."""
 
 from contextlib import ExitStack
 from pathlib import Path
 
-from trainfare.cli import options
-from trainfare.config import Config
+from trainfare.cli import options, terminal
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
-from trainfare.report.opened import Opened, open_books
+from trainfare.query.open_books import OpenBooks, open_books
+from trainfare.settings.config import Config
 from trainfare.store import Book, Store
 
 
 def open_store(stack: ExitStack, config: Config, workspace: Path) -> Store:
-    return stack.enter_context(Store.open(workspace, config.catalog, config.lake))
+    return stack.enter_context(Store.open(workspace, config.catalog, config.lake, terminal.message))
 
 
 def latest(store: Store, month: Month | None, version: int | None = None) -> Book:
-    """This version of the month, the newest if none is asked for; of the newest month, if none is. With no book at all there is nothing to
-    show, and what was withdrawn is shown only to who asks for a version.
+    """Return a version of a month, by default the newest version of the newest month.
+
+    A withdrawn month is an error unless a version is given.
     """
     book = newest(store, month)
     if version:
         return store.catalog.book(book.month, version)
     if book.is_withdrawn:
-        do = f"What was in it before: {options.command(f'diff --month {book.month}')}"
-        raise IncompleteError(f"book {book.month}", f"version {book.version} withdrew it: nothing is charged in it", do)
+        do = f"See the previous version with: {options.command(f'diff --month {book.month}')}"
+        raise IncompleteError(f"book {book.month}", f"withdrawn by version {book.version}: it has no charges", do)
     return book
 
 
 def charged_months(store: Store) -> list[Month]:
-    """The months with a book, but for those that were withdrawn."""
+    """Return the months with a book, except withdrawn ones."""
     books = (store.catalog.latest(month) for month in store.catalog.months())
     return [book.month for book in books if book and not book.is_withdrawn]
 
 
 def newest(store: Store, month: Month | None) -> Book:
-    """The newest version of the month, also one that withdraws it, or of the newest month that was not."""
+    """Return the newest version of the month, even if it withdraws it; default: the newest month with charges."""
     months = charged_months(store)
     wanted = month or (months[-1] if months else None)
     book = store.catalog.latest(wanted) if wanted else None
     if book is None:
-        what = f"there is no book of {wanted}" if wanted else "nothing has been built yet"
+        what = f"there is no book for {wanted}" if wanted else "nothing has been built yet"
         do = f"Build one with: {options.command('build')}"
-        told = f"There are books of {', '.join(map(str, months))}." if months else do
-        raise IncompleteError("workspace", what, told)
+        raise IncompleteError("workspace", what, f"Months with books: {', '.join(map(str, months))}." if months else do)
     return book
 
 
 def open_book(
     stack: ExitStack, config: Config, workspace: Path, month: Month | None, by_digest: bool = False
-) -> Opened:
-    """The newest version of a month, ready to be asked."""
+) -> OpenBooks:
+    """Open the newest version of a month for queries."""
     _, opened = open_latest(stack, open_store(stack, config, workspace), month, by_digest)
     return opened
 
 
-def open_latest(stack: ExitStack, store: Store, month: Month | None, by_digest: bool = False) -> tuple[Book, Opened]:
-    """The newest version of a month as the catalog has it, and ready to be asked; `by_digest` if the service has made one of it, for who
-    wants the answer and not the proof.
+def open_latest(stack: ExitStack, store: Store, month: Month | None, by_digest: bool = False) -> tuple[Book, OpenBooks]:
+    """Return the newest version of a month, and open it for queries.
+
+    With `by_digest`, queries use the digest of the service if it has one: faster, but not down to single shares.
     """
-    from trainfare.pipeline import fresh_engine
-    from trainfare.report import digest
+    from trainfare.engine.choice import embedded
+    from trainfare.query import digest
 
     book = latest(store, month)
-    engine = stack.enter_context(fresh_engine())
+    engine = stack.enter_context(embedded())
     opened = open_books(engine, [store.files(book)])
     return book, digest.quickened(opened, digest.kept_in(store.workspace)) if by_digest else opened

@@ -1,4 +1,4 @@
-"""`trainfare report`: from two files, or from the published book."""
+"""`trainfare report`: cost per training hour, from files or from a published book."""
 
 import tempfile
 from contextlib import ExitStack
@@ -9,42 +9,50 @@ import msgspec
 from rich.text import Text
 
 from trainfare.cli import options, published, terminal
-from trainfare.config import Config, Source, load
 from trainfare.errors import TrainfareError
+from trainfare.files.locations import use_endpoint
 from trainfare.period import Month
-from trainfare.places import seek
-from trainfare.report import cost, keys, render
-from trainfare.report.opened import Opened, open_books
-from trainfare.tables import BASES
+from trainfare.query import cost, keys
+from trainfare.query.open_books import OpenBooks, open_books
+from trainfare.report import render
+from trainfare.settings.config import Config, SourceSettings, load
 
-IN_A_TABLE = 1000
-"""Groups that a table tells one by one. Nobody reads more, and a million lines take minutes to lay out."""
+MAX_TABLE_GROUPS = 1000
+"""Groups that a table shows by default: laying out a million rows would take minutes."""
 
 
 @click.command()
 @click.argument("bills", nargs=-1, metavar="[BILL]...")
-@click.option("--jobs", multiple=True, help="A job log: ours, or sacct output. May be given again.")
-@click.option("--machines", multiple=True, help="A list of machines. May be given again.")
+@click.option("--jobs", multiple=True, help="A job log: a plain job file or a scheduler's log. Repeatable.")
+@click.option("--machines", multiple=True, help="A list of machines. Repeatable.")
 @click.option(
     "--with",
     "others",
     multiple=True,
     metavar="FILE",
-    help="Any other file: measurements, results, prices. May be given again.",
+    help="Any other file: measurements, results, prices. Repeatable.",
 )
 @click.option(
     "--config", "config_path", type=click.Path(path_type=Path), help="Rules and settings, without a workspace."
 )
 @click.option(
-    "--zone", help="Time zone of times without an offset in all files but bills, such as Europe/Berlin.  [default: UTC]"
+    "--zone", help="Time zone of times without an offset, except in bills, such as Europe/Berlin.  [default: UTC]"
 )
 @options.workspace_option
 @options.month_option
 @click.option(
-    "--by", multiple=True, help="Group by up to three: job, team, project, machine, day, a label ...  [default: team]"
+    "--by",
+    multiple=True,
+    help="Group by up to three keys: job, team, project, machine, day, a label ...  [default: team]",
 )
-@click.option("--basis", type=click.Choice(BASES), default="effective", show_default=True, help="Which cost.")
-@click.option("--per", type=click.Choice(tuple(cost.PRICED)), default="wall", show_default=True, help="Which hours.")
+@options.basis_option
+@click.option(
+    "--per",
+    type=click.Choice(tuple(cost.RATE_DENOMINATORS)),
+    default="wall",
+    show_default=True,
+    help="The hours of the rate.",
+)
 @click.option(
     "--productive",
     type=click.Choice(tuple(cost.PRODUCTIVE)),
@@ -52,18 +60,12 @@ IN_A_TABLE = 1000
     show_default=True,
     help="Which GPU hours are productive, for --per productive.",
 )
-@click.option(
-    "--scope",
-    type=click.Choice(cost.SCOPES),
-    default="full",
-    show_default=True,
-    help="infra leaves out licences and labour.",
-)
-@click.option("--currency", help="Which currency, where the bill has several.")
+@options.scope_option
+@options.currency_option
 @click.option(
     "--top",
     type=click.IntRange(min=1),
-    help=f"Tell this many groups, the dearest, and the others together.  [default: {IN_A_TABLE} in a table, else all]",
+    help=f"Show the top groups by cost, and the rest as one.  [default: {MAX_TABLE_GROUPS} in a table, else all]",
 )
 @options.format_option()
 def report(
@@ -84,7 +86,7 @@ def report(
     top: int | None,
     format_: str,
 ) -> None:
-    """Cost per training hour, grouped as asked and tied to the bill.
+    """Report the cost per training hour by group, reconciled with the bill.
 
     \b
     From files:        trainfare report bill.csv --jobs jobs.csv [--machines machines.csv]
@@ -92,12 +94,12 @@ def report(
     """
     _require_productive(per)
     with ExitStack() as stack:
-        wanted = options.as_month(month)
+        wanted = options.parse_month(month)
         if bills or jobs or machines or others:
-            config = _config_of_files(bills, jobs, (*machines, *others), config_path, zone)
+            config = _file_config(bills, jobs, (*machines, *others), config_path, zone)
             opened = _open_files(stack, config, wanted, only_cost=per != "productive")
         else:
-            config = options.settings_of(workspace)
+            config = options.load_settings(workspace)
             opened = published.open_book(stack, config, workspace, wanted, by_digest=True)
         question = cost.Question(
             keys.parse(list(by) or ["team"], opened.engine),
@@ -107,11 +109,11 @@ def report(
             opened.currency(currency, config.currency, basis),
             productive=productive,
         )
-        show(cost.report(opened, question, top or (IN_A_TABLE if format_ == "table" else None)), format_)
+        show(cost.report(opened, question, top or (MAX_TABLE_GROUPS if format_ == "table" else None)), format_)
 
 
 def show(answer: cost.Report, format_: str) -> None:
-    """Print an answered report."""
+    """Print a report."""
     if format_ == "json":
         print(render.as_json(answer))
     elif format_ == "csv":
@@ -121,38 +123,44 @@ def show(answer: cost.Report, format_: str) -> None:
     else:
         terminal.show(Text(render.headline(answer), style="bold"))
         terminal.show(render.as_table(answer, terminal.width()))
-        terminal.show(render.tie(answer))
+        terminal.show(render.reconciliation_text(answer))
         for line in render.notes(answer):
-            terminal.talk(line)
+            terminal.message(line)
 
 
 def _require_productive(per: str) -> None:
-    """What would be left unread without a word is refused."""
-    if per != "productive" and options.is_given("productive"):
-        raise TrainfareError("--productive", f"means nothing with --per {per}", "Add --per productive.")
+    """Reject --productive where it would be ignored."""
+    if per != "productive" and options.was_given("productive"):
+        raise TrainfareError("--productive", f"has no effect with --per {per}", "Add --per productive.")
 
 
-def _config_of_files(
+def _file_config(
     bills: tuple[str, ...], jobs: tuple[str, ...], others: tuple[str, ...], path: Path | None, zone: str | None
 ) -> Config:
     if not bills:
-        raise TrainfareError("report", "no bill is given", "Name it: trainfare report BILL --jobs JOBS")
+        raise TrainfareError("report", "no bill is given", "Write: trainfare report BILL --jobs JOBS")
     if not jobs:
-        raise TrainfareError("report", "no job log is given", "Name it: trainfare report BILL --jobs JOBS")
+        raise TrainfareError("report", "no job log is given", "Write: trainfare report BILL --jobs JOBS")
     config = load(path) if path else Config()
-    seek(config.s3_endpoint)
-    named = [name if "://" in name else str(Path(name).absolute()) for name in (*bills, *jobs, *others)]
-    sources = [Source(path=name, zone=zone or "UTC") for name in named]
-    return msgspec.structs.replace(config, source=tuple(sources), folder=Path("/"))
+    use_endpoint(config.s3_endpoint)
+    files = [file if "://" in file else str(Path(file).absolute()) for file in (*bills, *jobs, *others)]
+    sources = tuple(SourceSettings(path=file, zone=zone or "UTC") for file in files)
+    return msgspec.structs.replace(config, source=sources, folder=Path("/"))
 
 
-def _open_files(stack: ExitStack, config: Config, month: Month | None, only_cost: bool) -> Opened:
-    from trainfare import pipeline
+def _open_files(stack: ExitStack, config: Config, month: Month | None, only_cost: bool) -> OpenBooks:
+    from trainfare.books.from_files import Selection, build_from_files
+    from trainfare.engine.choice import embedded
+    from trainfare.sources import deliveries
+    from trainfare.sources.kinds import Kind
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True)))
-    engine = stack.enter_context(pipeline.fresh_engine())
-    with terminal.progress() as told:
-        books = pipeline.books_of_files(
-            config, folder, engine, month, told, {"bill": "bill", "jobs": "job log"}, only_cost=only_cost
-        )
-        return open_books(engine, books)
+    engine = stack.enter_context(embedded())
+    notices: list[str] = []
+    with terminal.progress() as progress:
+        selection = Selection(month, only_cost, required_kinds=(Kind.BILL, Kind.JOBS))
+        books = build_from_files(config, folder, engine, selection, progress, notice=notices.append)
+    for notice in notices:
+        terminal.message(notice)
+    terminal.report_unread(deliveries.unread_columns(engine, config))
+    return open_books(engine, books)

@@ -1,17 +1,17 @@
-"""`trainfare rules test`: what each rule takes, and what is left."""
+"""`trainfare rules test`: what each rule would match."""
 
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from trainfare.cli import options, terminal
-from trainfare.report import records
+from trainfare.cli import options, output, terminal
+from trainfare.cli.output import Listing
 
 
 @click.group()
 def rules() -> None:
-    """Look at the rules in force."""
+    """Preview the allocation rules."""
 
 
 @rules.command()
@@ -19,20 +19,15 @@ def rules() -> None:
 @click.option("--month", metavar="YYYY-MM", help="The month.  [default: the newest on the bill]")
 @options.format_option()
 def test(workspace: Path, month: str | None, format_: str) -> None:
-    """What each rule takes of the month's charges, with the settings as they are now. Publishes nothing."""
-    from trainfare import pipeline
+    """Show which charges of a month each rule matches under the current settings. Publishes nothing."""
+    from trainfare.books.preview import preview_rules
+    from trainfare.engine.choice import embedded
 
     with ExitStack() as stack:
-        config = options.settings_of(workspace)
-        engine = stack.enter_context(pipeline.fresh_engine())
-        with terminal.progress() as told:
-            tested, found = pipeline.try_rules(config, engine, options.as_month(month), told)
+        config = options.load_settings(workspace)
+        engine = stack.enter_context(embedded())
+        with terminal.progress() as progress:
+            tested, found = preview_rules(config, engine, options.parse_month(month), progress)
     columns = ["rule", "kinds", "lines", "effective", "billed", "currency", "goes_to"]
-    if format_ == "json":
-        print(records.as_json("rules", found, month=str(tested)))
-    elif format_ == "csv":
-        print(records.as_csv(found), end="")
-    elif format_ == "md":
-        print(records.as_markdown(found, columns), end="")
-    else:
-        terminal.show(records.as_table(f"Rules in force, charges of {tested}", found, columns))
+    title, facts = f"Rules and their charges in {tested}", {"month": str(tested)}
+    output.show(Listing("rules", found, columns, title, facts=facts), format_)

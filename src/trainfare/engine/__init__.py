@@ -1,1 +1,1 @@
-"""Run SQL steps. Knows no cost words."""
+"""Run SQL steps on DuckDB or Spark. No cost terms appear here."""

@@ -1,4 +1,4 @@
-"""Which engine runs the account. Spark is imported only when it is asked for."""
+"""Open the engine that runs an account. Spark is imported only when it is requested."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -8,12 +8,12 @@ from pathlib import Path
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
 from trainfare.errors import TrainfareError
-from trainfare.places import Place
+from trainfare.files.locations import Location
 
 
 @contextmanager
 def embedded() -> Iterator[DuckDB]:
-    """An embedded engine that spills to a folder of its own, which goes when the work is done."""
+    """Open an embedded engine that spills to a temporary folder of its own."""
     with tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True) as spill:
         engine = DuckDB(spill=Path(spill))
         try:
@@ -23,8 +23,10 @@ def embedded() -> Iterator[DuckDB]:
 
 
 @contextmanager
-def chosen(scratch: Place, name: str, master: str, settings: Mapping[str, str], s3_scheme: str) -> Iterator[Engine]:
-    """The engine of that name. One with workers keeps its tables below `scratch`, a folder that all of them can see."""
+def open_engine(
+    scratch: Location, name: str, master: str, settings: Mapping[str, str], s3_scheme: str
+) -> Iterator[Engine]:
+    """Open the engine of that name. Workers store tables below `scratch`, a folder that all of them see."""
     if name == "duckdb":
         with embedded() as engine:
             yield engine

@@ -1,21 +1,21 @@
-"""The embedded engines of this process, so that whoever hears that the work is over can stop what they are at."""
+"""The embedded engines of this process, so that a signal handler can interrupt them."""
 
 from typing import Protocol
 from weakref import WeakSet
 
 
 class Stoppable(Protocol):
-    """Something at work."""
+    """Something that may be running a statement."""
 
     def stop(self) -> None:
-        """Give up the statement that is running, if one is; the next one runs as usual."""
+        """Interrupt the running statement, if any; the next one runs as usual."""
 
 
 ENGINES: WeakSet[Stoppable] = WeakSet()
-"""Those that were not given up yet."""
+"""Engines that are open."""
 
 
 def stop() -> None:
-    """Stop all of them. May be called at any moment, also from a signal's handler in the midst of a statement."""
+    """Interrupt all engines. Safe at any moment, even from a signal handler during a statement."""
     for engine in [*ENGINES]:
         engine.stop()

@@ -1,11 +1,12 @@
-"""Apache Spark: for bills that outgrow one machine. Runs the same steps, and gives the same digits.
+"""Apache Spark: for bills that outgrow one machine. Runs the same steps and returns the same digits.
 
-Every table is written as Parquet below a scratch folder that the driver and all workers see, so that plans stay short and what a
-lost worker had done is not lost with it. Views stay what they are. Nothing is collected but what `rows` asks for. In an object store
-the workers go by their own connector, and the reader by ours; that both find the same objects is tried out first.
+Every table is written as Parquet below a scratch folder that the driver and all workers see, so plans stay short and
+the work of a lost worker is not lost with it. Views stay views. Only what `rows` requests is collected. In an object
+store the workers use their own connector and the reader uses ours; a check at the start verifies that both see the same
+objects.
 
-The session's settings make Spark refuse what it would otherwise round or leave null, and take all time as UTC. Whether they
-hold on the cluster that was given is tried out before anything is built.
+The session's settings make Spark reject what it would otherwise round or turn into null, and treat all times as UTC. A
+check at the start verifies that they are effective on the given cluster.
 """
 
 import os
@@ -26,10 +27,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from trainfare.engine.duckdb import DuckDB
-from trainfare.engine.spark_words import literal, reads_alike, spelled, type_name
+from trainfare.engine.spark_dialect import literal, reads_identically, to_spark, type_name
 from trainfare.engine.sql import parquet, step_text
 from trainfare.errors import TrainfareError
-from trainfare.places import SCHEME, Place, Remote, clear
+from trainfare.files.locations import SCHEME, Location, ObjectLocation, clear
 
 EXACT = {
     "spark.sql.ansi.enabled": "true",
@@ -39,76 +40,77 @@ EXACT = {
     "spark.sql.variant.allowDuplicateKeys": "true",
     "spark.sql.parquet.compression.codec": "snappy",
 }
-"""What every session must have for the digits to be the same. A user's settings cannot overrule these."""
+"""Settings that every session needs for the same digits. A user's settings cannot override them."""
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 ROOMY = {"spark.sql.autoBroadcastJoinThreshold": "2MB"}
-"""Spark judges by the size of files what the driver can hold whole, and ours take a hundredth of what their rows take in memory."""
+"""Spark decides by file size what fits in the driver's memory; in memory our files take a hundred times as much."""
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "8"}
-"""For a session within this process: nothing listens beyond this machine, and few partitions for few cores."""
+"""For a session in this process: nothing listens beyond this machine, and few partitions for few cores."""
 PORTS = {"spark": "7077", "sc": "15002"}
-"""Where a master and a Spark Connect server listen if their address does not say."""
-TRIED = (
+"""Default ports of a master and of a Spark Connect server."""
+EXACTNESS_CHECKS = (
     ("CAST(0.000000000001 AS DECIMAL(38,12)) + CAST(1 AS DECIMAL(38,12)) || ''", "1.000000000001"),
     ("epoch_second(TIMESTAMP '2026-03-29 02:30:00') || ''", "1774751400"),
     (
-        "whole_part(CAST(10000000000000000000000000000 AS HUGEINT), 2, 3) || ''",
+        "integer_part(CAST(10000000000000000000000000000 AS HUGEINT), 2, 3) || ''",
         "6666666666666666666666666666",
     ),
 )
-"""Queries whose answers show that a session counts exactly."""
+"""Expressions whose results show that a session computes exactly."""
 
 
 @dataclass
 class _Table:
-    """A table made here: the folders its rows are in, which grow when rows are added."""
+    """A table of this engine: the folders that contain its rows, one more for each time rows were added."""
 
     schema: StructType
-    folders: list[Place] = field(default_factory=list)
+    folders: list[Location] = field(default_factory=list)
 
 
 class Spark:
-    """One Spark session and the embedded reader beside it."""
+    """One Spark session and the embedded reader."""
 
     name = "spark"
 
     def __init__(
-        self, scratch: Place, master: str = "", settings: Mapping[str, str] | None = None, s3_scheme: str = "s3a"
+        self, scratch: Location, master: str = "", settings: Mapping[str, str] | None = None, s3_scheme: str = "s3a"
     ) -> None:
         self._scratch = scratch
         self._s3_scheme = s3_scheme
         self._numbers = count(1)
         self._tables: dict[str, _Table] = {}
-        self._files: dict[tuple[Place, ...], str] = {}
+        self._files: dict[tuple[Location, ...], str] = {}
         self.session, self._is_ours = _session(master, settings or {})
         scratch.mkdir(parents=True, exist_ok=True)
         self._spill = tempfile.TemporaryDirectory(prefix="trainfare-", ignore_cleanup_errors=True)
         self._reader = DuckDB(spill=Path(self._spill.name))
         try:
-            self._try_out(master)
+            self._require_exactness(master)
         except BaseException:
             self.close()
             raise
 
-    def _try_out(self, master: str) -> None:
-        """Refuse a session that would give other digits, or that writes where nobody else finds it."""
-        for query, answer in TRIED:
+    def _require_exactness(self, master: str) -> None:
+        """Raise if the session would return other digits, or writes where the reader does not find it."""
+        for query, answer in EXACTNESS_CHECKS:
             (found,) = self.row(f"SELECT {query}")
             if found != answer:
                 do = "Use Apache Spark 4 with its own settings for decimals and time zones."
                 raise TrainfareError(
-                    _shown(master) or "spark", f"this Spark does not count exactly: {query} is {found}", do
+                    _shown(master) or "spark", f"this Spark does not compute exactly: {query} is {found}", do
                 )
-        if isinstance(self._scratch, Remote):
-            self._try_object_store()
+        if isinstance(self._scratch, ObjectLocation):
+            self._require_same_object_store()
 
-    def _try_object_store(self) -> None:
-        self.table("tried_out", "SELECT 1 AS one")
-        (folder,) = self.folders("tried_out")
+    def _require_same_object_store(self) -> None:
+        self.table("written_by_spark", "SELECT 1 AS one")
+        (folder,) = self.folders("written_by_spark")
         if not folder.exists():
-            do = f'Give its connector the same store: "spark.hadoop.fs.{self._s3_scheme}.endpoint" under [engine.settings].'
+            setting = f'"spark.hadoop.fs.{self._s3_scheme}.endpoint"'
+            do = f"Set its connector to the same store: {setting} under [engine.settings]."
             what = f"what Spark writes to {self._address(folder)} is not in the object store that this command reads"
             raise TrainfareError(str(folder), what, do)
-        self.drop("tried_out")
+        self.drop("written_by_spark")
 
     @property
     def reader(self) -> DuckDB:
@@ -119,23 +121,23 @@ class Spark:
         if self._is_ours:
             self.session.stop()
         self._spill.cleanup()
-        with suppress(TrainfareError):  # an object store that does not answer: the next build sweeps what is left
+        with suppress(TrainfareError):  # an object store that does not respond: the next build removes the rest
             clear(self._scratch)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        with _told(self._scratch):
+        with _translate_errors(self._scratch):
             return [tuple(row) for row in self._frame(sql).collect()]
 
     def row(self, sql: str) -> tuple[Any, ...]:
         return self.rows(sql)[0]
 
     def records(self, sql: str) -> list[dict[str, Any]]:
-        """Rows as dictionaries by column name."""
-        with _told(self._scratch):
+        """Return rows as dictionaries by column name."""
+        with _translate_errors(self._scratch):
             return [row.asDict() for row in self._frame(sql).collect()]
 
     def table(self, name: str, select: str) -> None:
-        """Write what `select` gives to the scratch folder, under a new name, and read it from there."""
+        """Write the rows of `select` to a new folder in the scratch folder, and read them from there."""
         frame = self._frame(select)
         self._tables[name] = _Table(frame.schema)
         self._write(name, frame)
@@ -144,29 +146,30 @@ class Spark:
         self._tables.pop(name, None)
         self._frame(select).createOrReplaceTempView(name)
 
-    def taken(self, name: str, *selects: str) -> None:
-        """Read typed Parquet and our own tables where they are; all else the embedded reader writes as typed Parquet first."""
-        own = [select for select in selects if self._can_take(select)]
+    def ingest(self, name: str, *selects: str) -> None:
+        """Read typed Parquet and tables of this engine directly; the embedded reader converts everything else first."""
+        own = [select for select in selects if self._can_read(select)]
         if foreign := [select for select in selects if select not in own]:
             folder = self._new_folder(name)
-            self._reader.write_parquet(" UNION ALL ".join(foreign), folder / "taken.parquet")
+            self._reader.write_parquet(" UNION ALL ".join(foreign), folder / "ingested.parquet")
             own.append(f"SELECT * FROM {parquet(folder)}")
         self.view(name, " UNION ALL ".join(own))
 
-    def _can_take(self, select: str) -> bool:
-        """Whether Spark reads what this names as the embedded reader does. A file with a column of a type that Spark does not know, a time
-        of day for one, it does not open at all, whatever is asked of it.
+    def _can_read(self, select: str) -> bool:
+        """Return whether Spark reads this as the embedded reader does.
+
+        Spark does not open a file at all if a column has a type that it does not know, such as a time of day.
         """
-        if not reads_alike(select, self.session.catalog.tableExists):
+        if not reads_identically(select, self.session.catalog.tableExists):
             return False
         try:
-            spelled(select, self._opened)
+            to_spark(select, self._view_of_files)
         except AnalysisException:
             return False
         return True
 
     def values(self, name: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Make a small table from Python values; it stays within plans and is written nowhere."""
+        """Make a small table from Python values; it is part of the query plan and is not written."""
         typed = [re.fullmatch(r'"?(\w+)"? (.+)', one) for one in re.split(r", (?![0-9])", columns)]
         names = [(found[1], type_name(found[2])) for found in typed if found]
         listed = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
@@ -182,13 +185,13 @@ class Spark:
             self._tables.pop(name)
 
     def add(self, name: str, select: str) -> None:
-        """Add rows to a table that was made before; they are cast to its types, column by column."""
+        """Append rows to an existing table, cast to its types column by column."""
         made = self._tables[name]
         given = self._frame(select).toDF(*made.schema.names)
         self._write(name, given.select(*(given[one.name].cast(one.dataType) for one in made.schema.fields)))
 
     def move(self, name: str, into: str) -> None:
-        """Put the rows of one table into another; where both are made alike, their files stay where they are."""
+        """Move the rows of one table into another; if both have the same columns, no file is written."""
         given, made = self._tables[name], self._tables[into]
         if _types(given.schema) != _types(made.schema):
             self.add(into, f'SELECT * FROM "{name}"')
@@ -200,7 +203,7 @@ class Spark:
         self.drop(name)
 
     def drop(self, *names: str) -> None:
-        """Take tables and views away, if they are there, and what the tables hold on disk."""
+        """Drop tables and views, if they exist, with the files of the tables."""
         for name in names:
             self.session.catalog.dropTempView(name)
             made = self._tables.pop(name, None)
@@ -208,47 +211,47 @@ class Spark:
                 clear(folder)
 
     def step(self, package: str, name: str, into: str, fragments: Mapping[str, str] | None = None) -> None:
-        """Run `name`.sql of `package` and keep its answer as table `into`."""
+        """Run `name`.sql of `package` and store its result as table `into`."""
         self.table(into, step_text(package, name, fragments))
 
-    def write_parquet(self, select: str, path: Place) -> None:
-        """Write what `select` gives as a folder of Parquet files."""
+    def write_parquet(self, select: str, path: Location) -> None:
+        """Write the rows of `select` as a folder of Parquet files."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _told(path.parent):
+        with _translate_errors(path.parent):
             self._frame(select).write.parquet(self._address(path))
 
-    def folders(self, table: str) -> list[Place]:
-        """Where the rows of a table made here are; none for a view."""
+    def folders(self, table: str) -> list[Location]:
+        """Return the folders with the rows of a table; none for a view."""
         return self._tables[table].folders if table in self._tables else []
 
     def plan(self, select: str) -> str:
-        """How Spark would run `select`, for people to read."""
-        return str(self.session.sql(f"EXPLAIN {spelled(select, self._opened)}").collect()[0][0])
+        """Return how Spark would run `select`, as text for people."""
+        return str(self.session.sql(f"EXPLAIN {to_spark(select, self._view_of_files)}").collect()[0][0])
 
     def _frame(self, sql: str) -> DataFrame:
-        return self.session.sql(spelled(sql, self._opened))
+        return self.session.sql(to_spark(sql, self._view_of_files))
 
-    def _new_folder(self, name: str) -> Place:
+    def _new_folder(self, name: str) -> Location:
         return self._scratch / f"{next(self._numbers):04}-{name}"
 
     def _write(self, name: str, frame: DataFrame) -> None:
         made, folder = self._tables[name], self._new_folder(name)
-        with _told(self._scratch):
+        with _translate_errors(self._scratch):
             frame.write.parquet(self._address(folder))
         made.folders.append(folder)
         self._read(made.schema, made.folders).createOrReplaceTempView(name)
 
-    def _read(self, schema: StructType, folders: Sequence[Place]) -> DataFrame:
+    def _read(self, schema: StructType, folders: Sequence[Location]) -> DataFrame:
         return self.session.read.schema(schema).parquet(*(_plain(self._address(folder)) for folder in folders))
 
-    def _address(self, place: Place) -> str:
-        """Where Spark finds a place: as everybody does, or in an object store by the name that its connector has for that."""
-        if isinstance(place, Remote):
-            return f"{self._s3_scheme}://{place.address.removeprefix(SCHEME)}"
-        return str(place.absolute())
+    def _address(self, location: Location) -> str:
+        """Return the address that Spark uses for a location: its path, or the scheme of its object store connector."""
+        if isinstance(location, ObjectLocation):
+            return f"{self._s3_scheme}://{location.address.removeprefix(SCHEME)}"
+        return str(location.absolute())
 
-    def _opened(self, paths: Sequence[Place], numbered: bool) -> str:
-        """A name for these Parquet files, given once."""
+    def _view_of_files(self, paths: Sequence[Location], numbered: bool) -> str:
+        """Return the view of these Parquet files; each set of files has one."""
         known = (*paths, Path("numbered")) if numbered else tuple(paths)
         if known not in self._files:
             frame = self.session.read.parquet(*(_plain(self._address(path)) for path in paths))
@@ -264,7 +267,7 @@ def _types(schema: StructType) -> list[tuple[str, str]]:
 
 
 def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bool]:
-    """A session on the given master, or on whatever spark-submit gives; and whether it is ours to stop."""
+    """Return a session on the given master or the one of spark-submit, and whether we must stop it."""
     is_ours, is_remote = SparkSession.getActiveSession() is None, master.startswith("sc://")
     if is_remote:
         _require_connect()
@@ -282,19 +285,21 @@ def _session(master: str, settings: Mapping[str, str]) -> tuple[SparkSession, bo
         for name, value in {**({**ROOMY, **settings} if is_remote else {}), **EXACT}.items():
             session.conf.set(name, value)
         if is_ours and not is_remote:
-            # It warns of every table that is numbered in one order, which is meant, and drowns what the command says.
+            # It warns about every global row number, which is intended, and drowns the output of the command.
             session.sparkContext.setLogLevel("ERROR")
     except (PySparkException, OSError) as error:
         if "JAVA_GATEWAY_EXITED" in str(error) or isinstance(error, FileNotFoundError):
             do = "Install Java 17 or later, or set JAVA_HOME."
             raise TrainfareError("--engine spark", "Java could not be started", do) from error
-        what = f"Spark does not answer: {str(error).splitlines()[0]}"
-        raise TrainfareError(f"--spark-master {_shown(master)}", what, "Check its address and that it runs.") from error
+        what = f"Spark does not respond: {str(error).splitlines()[0]}"
+        raise TrainfareError(
+            f"--spark-master {_shown(master)}", what, "Check its address and that it is running."
+        ) from error
     return session, is_ours
 
 
 def _require_connect() -> None:
-    """What a session behind Spark Connect needs beside Spark."""
+    """Raise if the library for Spark Connect is missing."""
     try:
         import_module("grpc")
     except ImportError:
@@ -303,7 +308,7 @@ def _require_connect() -> None:
 
 
 def _require_master(master: str) -> None:
-    """Refuse at once an address where nothing listens; Spark itself would try for a minute, and Connect for ten."""
+    """Raise at once if nothing listens at the address; Spark would retry for a minute, and Connect for ten."""
     scheme, _, addresses = _shown(master).partition("://")
     if scheme not in PORTS:
         return
@@ -314,12 +319,12 @@ def _require_master(master: str) -> None:
             return
         except (OSError, ValueError):
             continue
-    do = "Check its address and that it runs."
-    raise TrainfareError(f"--spark-master {_shown(master)}", "nothing answers there", do)
+    do = "Check its address and that it is running."
+    raise TrainfareError(f"--spark-master {_shown(master)}", "nothing responds there", do)
 
 
 def _shown(master: str) -> str:
-    """A master without what follows its address, where a token may stand."""
+    """Return a master without what follows its address, which may contain a token."""
     scheme, mark, rest = master.partition("://")
     return f"{scheme}{mark}{rest.split('/')[0]}"
 
@@ -332,32 +337,32 @@ _STOPPED = ("SparkContext was shut down", "stopped SparkContext", "All masters a
 
 
 @contextmanager
-def _told(folder: Place) -> Iterator[None]:
-    """Name the faults of the surroundings; anything else is ours, and stays as it is."""
+def _translate_errors(folder: Location) -> Iterator[None]:
+    """Explain errors of the environment; any other error is ours and stays as it is."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
         text = str(error)
         if any(sign in text for sign in _MEMORY):
-            do = 'Give it more under [engine.settings]: "spark.driver.memory" or "spark.executor.memory" = "4g", for example.'
+            do = (
+                'Raise it under [engine.settings], for example "spark.driver.memory" or "spark.executor.memory" = "4g".'
+            )
             raise TrainfareError("--engine spark", "Spark ran out of memory", do) from error
         if any(sign in text for sign in _FULL):
-            do = "Free some space and run the command again; what was published stands."
+            do = "Free some space and run the command again. Published books are intact."
             raise TrainfareError(str(folder), "the disk is full", do) from error
         if any(sign in text for sign in _CONNECTOR):
-            do = "Give it the one for this object store, or another s3_scheme under [engine]: docs/howto/object-store.md."
+            do = "Install it, or set another s3_scheme under [engine]: docs/howto/object-store.md."
             raise TrainfareError(str(folder), "this Spark has no connector for the object store", do) from error
         if any(sign in text for sign in _UNSEEN):
             do = "Put the workspace on a file system that the driver and every worker see under the same path."
-            raise TrainfareError(
-                str(folder), "a worker of Spark does not see this folder, or a file in it", do
-            ) from error
+            raise TrainfareError(str(folder), "a Spark worker does not see this folder, or a file in it", do) from error
         if any(sign in text for sign in _STOPPED):
-            do = "Look at Spark's own log, and run the command again; what was published stands."
-            raise TrainfareError("--engine spark", "Spark went away during the build", do) from error
+            do = "Check Spark's log and run the command again. Published books are intact."
+            raise TrainfareError("--engine spark", "Spark stopped during the build", do) from error
         raise
 
 
 def _plain(address: str) -> str:
-    """An address as Spark reads it, with the marks of patterns made plain."""
+    """Return an address with the characters of patterns escaped for Spark."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", address)

@@ -1,25 +1,31 @@
 """A book as FOCUS 1.3: each bill line replaced by its allocated charges, which add up to it exactly.
 
-Every dimension is the origin's. Costs and quantities are split; the parts of a line add up to the line. What went to a job
-carries it in AllocatedResourceId; idle and unallocated remainders have none, as the standard asks. Lines that went whole to
-one payer are not split and have no method. The columns that start with x_ are ours.
+Every dimension is that of the bill line. Costs and quantities are split; the parts of a line add up to the line. A
+part that is allocated to a job names it in AllocatedResourceId; idle and unallocated parts have none, as the standard
+requires. Lines that are allocated to a single payer are not split and have no method. The columns that start with x_
+are ours.
 """
 
 from collections.abc import Mapping
 
-from trainfare.engine.duckdb import quoted
+from trainfare.allocate import lineage
+from trainfare.books.reopen import reopen
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.period import Month
+from trainfare.sources.raw import parquet_rows
+from trainfare.store import Book, Store
 from trainfare.tables import LABELS
 
 COSTS = {"BilledCost": "billed", "EffectiveCost": "effective", "ListCost": "list", "ContractedCost": "contracted"}
 QUANTITIES = ("ConsumedQuantity", "PricingQuantity", "CommitmentDiscountQuantity")
-MOMENTS = ("BillingPeriodStart", "BillingPeriodEnd", "ChargePeriodStart", "ChargePeriodEnd")
+TIMES = ("BillingPeriodStart", "BillingPeriodEnd", "ChargePeriodStart", "ChargePeriodEnd")
 RENAMED = {"ServiceProviderName": "ProviderName", "HostProviderName": "PublisherName"}
-OURS = {
+OWN_COLUMNS = {
     "AllocatedMethodId": "CASE WHEN p.parts > 1 THEN 'trainfare/' || p.rule || '/' || p.weighed_by END",
     "AllocatedMethodDetails": (
         'CASE WHEN p.parts > 1 THEN \'{"Elements":[{"AllocatedRatio":\' || CAST(as_money(p.ratio) AS VARCHAR) '
-        "|| ',\"UsageUnit\":\"parts by ' || p.weighed_by || '\",\"UsageQuantity\":' || CAST(p.weight AS VARCHAR) || '}]}' END"
+        '|| \',"UsageUnit":"parts by \' || p.weighed_by || \'","UsageQuantity":\' '
+        "|| CAST(p.weight AS VARCHAR) || '}]}' END"
     ),
     "AllocatedResourceId": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN p.payer END",
     "AllocatedResourceName": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN coalesce(p.job_id, p.payer) END",
@@ -40,25 +46,25 @@ OURS = {
     "x_Estimated": "p.origin = 'estimate'",
     "x_Rule": "p.rule",
     "x_Weight": "p.weight",
-    "x_WholeWeight": "p.whole",
+    "x_TotalWeight": "p.total_weight",
     "x_ConvertedFrom": "p.converted_from",
     "x_ConversionRate": "r.rate",
     "x_ConversionRateDay": "r.rate_day",
     "x_ConversionRateSource": "r.rate_source",
 }
 UNIT_PRICES = ("ListUnitPrice", "ContractedUnitPrice")
-"""Prices in the currency of the bill: left out where a line was converted, as no such price was ever quoted."""
+"""Prices in the currency of the bill: null if a line was converted, because no such price was ever quoted."""
 
 
 def line_rates(month: Month) -> str:
-    """A SELECT of the rate of each converted line of the month, for `select`."""
+    """Return a SELECT of the exchange rate of each converted line of the month, for `select`."""
     return (
         "SELECT delivery, line, rate, rate_day, rate_source FROM charges WHERE rate IS NOT NULL "
         f"AND billing_month(billing_start, billing_end) = DATE '{month}-01'"
     )
 
 
-OF_CHARGES = {
+CHARGE_COLUMNS = {
     "BillingPeriodStart": "billing_start",
     "BillingPeriodEnd": "billing_end",
     "ChargePeriodStart": "period_start",
@@ -73,33 +79,34 @@ OF_CHARGES = {
     "CommitmentDiscountStatus": "commitment_status",
     "Tags": "tags",
 }
-"""What ledgers and estimates say in FOCUS terms: they have no line of a bill to take it from."""
+"""The FOCUS columns of ledgers and estimates, which have no bill line, from the columns of charges."""
 
 
-def of_charges(delivery: int) -> str:
-    """A SELECT of the charges of a delivered ledger as FOCUS rows with their `line`."""
-    columns = ", ".join(f'{ours} AS "{name}"' for name, ours in OF_CHARGES.items())
+def ledger_select(delivery: int) -> str:
+    """Return a SELECT of the charges of a delivered ledger as FOCUS rows with their `line`."""
+    columns = ", ".join(f'{column} AS "{name}"' for name, column in CHARGE_COLUMNS.items())
     return f"SELECT line, {columns} FROM charges WHERE origin <> 'bill' AND delivery = {delivery}"
 
 
 def select(origin: str, columns: Mapping[str, str], delivery: int, sign: int = 1) -> str:
-    """The allocated charges of one delivered bill. `origin` is a SELECT of its rows with `line`, `columns` their names and types.
+    """Return a SELECT of the allocated charges of one delivered bill.
 
-    A bill that a later one replaced after its month was closed is taken back: its sign is -1.
+    `origin` is a SELECT of the bill's rows with `line`; `columns` are their names and types. A bill that a later one
+    replaced after its month was closed is reversed: its sign is -1.
     """
     known = {name.lower(): name for name in columns}
-    told = []
+    selected = []
     for name, type_ in columns.items():
         if name == "line" or name.lower().startswith("allocated"):
             continue
-        told.append(f"{_column(name, type_, sign)} AS {_quoted(name)}")
+        selected.append(f"{_column(name, type_, sign)} AS {_quoted(name)}")
     for new, old in RENAMED.items():
         if new.lower() not in known and old.lower() in known:
-            told.append(f"b.{_quoted(known[old.lower()])} AS {_quoted(new)}")
-    told += [f"{sql} AS {_quoted(name)}" for name, sql in OURS.items()]
-    told += ['f.path AS "x_SourceFile"', 'abs(p.line) // f.lines_per_row + f.header_lines AS "x_SourceLine"']
+            selected.append(f"b.{_quoted(known[old.lower()])} AS {_quoted(new)}")
+    selected += [f"{sql} AS {_quoted(name)}" for name, sql in OWN_COLUMNS.items()]
+    selected += ['f.path AS "x_SourceFile"', 'abs(p.line) // f.lines_per_row + f.header_lines AS "x_SourceLine"']
     return (
-        f"SELECT {', '.join(told)} FROM allocations p JOIN ({origin}) b ON b.line = p.line "
+        f"SELECT {', '.join(selected)} FROM allocations p JOIN ({origin}) b ON b.line = p.line "
         "JOIN delivered_files f ON f.delivery = p.delivery "
         "LEFT JOIN attempts a ON a.job_id = p.job_id AND a.attempt = p.attempt "
         "LEFT JOIN line_rates r ON r.delivery = p.delivery AND r.line = p.line "
@@ -113,7 +120,7 @@ def _quoted(name: str) -> str:
 
 def _column(name: str, type_: str, sign: int) -> str:
     column = f"b.{_quoted(name)}"
-    costs = {cost.lower(): ours for cost, ours in COSTS.items()}
+    costs = {cost.lower(): basis for cost, basis in COSTS.items()}
     if name.lower() in costs:
         return f"CASE WHEN {column} IS NOT NULL THEN p.{costs[name.lower()]} END"
     if name == "BillingCurrency":
@@ -125,7 +132,7 @@ def _column(name: str, type_: str, sign: int) -> str:
         return _quantity(column, sign)
     if type_.startswith("TIMESTAMP"):
         return f"strftime(CAST({column} AS TIMESTAMP), {quoted('%Y-%m-%dT%H:%M:%SZ')})"
-    if name in MOMENTS:
+    if name in TIMES:
         return f"strftime(CAST(TRY_CAST({column} AS TIMESTAMPTZ) AS TIMESTAMP), {quoted('%Y-%m-%dT%H:%M:%SZ')})"
     if type_.startswith("MAP"):
         return f"CAST(to_json({column}) AS VARCHAR)"
@@ -133,10 +140,27 @@ def _column(name: str, type_: str, sign: int) -> str:
 
 
 def _quantity(column: str, sign: int) -> str:
-    """A quantity split as the money is: whole 10^-12 parts by ratio, and what is left to the first."""
-    whole = f"({sign} * TRY_CAST({column} AS DECIMAL(38,12)))"
-    part = f"whole_part(in_units({whole}), CAST(p.ratio AS BIGINT), 1000000000000)"
+    """Return SQL that splits a quantity like its cost: integer parts of 10^-12 by ratio, the remainder to the first."""
+    quantity = f"({sign} * TRY_CAST({column} AS DECIMAL(38,12)))"
+    part = f"integer_part(in_units({quantity}), CAST(p.ratio AS BIGINT), 1000000000000)"
+    order = "p.weight DESC, p.payer, p.machine_id, p.day"
     return (
-        f"as_money(CASE WHEN row_number() OVER (PARTITION BY p.line ORDER BY p.weight DESC, p.payer, p.machine_id, p.day) > 1 THEN {part} "
-        f"ELSE in_units({whole}) - (sum({part}) OVER (PARTITION BY p.line) - {part}) END)"
+        f"as_money(CASE WHEN row_number() OVER (PARTITION BY p.line ORDER BY {order}) > 1 THEN {part} "
+        f"ELSE in_units({quantity}) - (sum({part}) OVER (PARTITION BY p.line) - {part}) END)"
     )
+
+
+def rows_of_book(store: Store, book_: Book, engine: DuckDB) -> str:
+    """Return a SELECT of a published book as FOCUS rows: every bill line split across its payers."""
+    delivered, reversed_ = reopen(store, book_, engine)
+    lineage.open_everything(engine)
+    engine.table("line_rates", line_rates(book_.month))
+    selects = []
+    for file in (*delivered, *reversed_):
+        if file.is_bill:
+            origin, sign = parquet_rows(file.archive), -1 if file in reversed_ else 1
+            selects.append(select(origin, engine.columns(f"({origin})"), file.number, sign))
+    for (number,) in engine.rows("SELECT DISTINCT delivery FROM allocations WHERE origin <> 'bill' ORDER BY delivery"):
+        origin = ledger_select(number)
+        selects.append(select(origin, engine.columns(f"({origin})"), number))
+    return " UNION ALL BY NAME ".join(selects)

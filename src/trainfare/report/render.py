@@ -1,4 +1,4 @@
-"""A report as people and programs read it: table, Markdown, CSV or JSON."""
+"""A cost report as a table, Markdown, CSV or JSON."""
 
 import csv
 import io
@@ -10,66 +10,59 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from trainfare.report import converted
-from trainfare.report.converted import Converted
-from trainfare.report.cost import PRODUCTIVE, More, Pseudo, Report, Row
+from trainfare import quoting
+from trainfare.money import decimal_text
+from trainfare.query import conversions
+from trainfare.query.conversions import Conversion
+from trainfare.query.cost import PRODUCTIVE, NonJobPayer, RemainingGroups, Report, Row
 
 SCHEMA_VERSION = 1
 HOUR = Decimal(3600)
 CENT = Decimal("0.01")
 NONE = "-"
-NOT_TOLD = "(none)"
-"""A group whose key is not known: a job without that label, or a payer that is no job."""
-FIGURES = 8
-"""Columns of a report that are figures; the ones before them are keys."""
-
-
-def exact(value: Decimal | None) -> str | None:
-    """A decimal as a plain string with all of its digits, at least two after the point."""
-    if value is None:
-        return None
-    whole, _, places = f"{value:f}".partition(".")
-    kept = places.rstrip("0")
-    return f"{whole}.{kept:<02}" if len(kept) < 2 else f"{whole}.{kept}"
+NO_VALUE = "(none)"
+"""A group whose key is unknown: a job without that label, or a payer that is not a job."""
+NUMBER_COLUMNS = 8
+"""The last columns of a report, which hold numbers; the ones before them are keys."""
 
 
 def hours(seconds: int | Decimal | None) -> str | None:
-    """Seconds as hours, to a millionth."""
+    """Return seconds as hours, to a millionth."""
     if seconds is None:
         return None
-    return exact((Decimal(seconds) / HOUR).quantize(Decimal("0.000001"), ROUND_HALF_EVEN))
+    return decimal_text((Decimal(seconds) / HOUR).quantize(Decimal("0.000001"), ROUND_HALF_EVEN))
 
 
-def moment(value: datetime | None) -> str | None:
+def utc_text(value: datetime | None) -> str | None:
     return value.strftime("%Y-%m-%dT%H:%M:%SZ") if value else None
 
 
 def as_json(report: Report) -> str:
-    """The documented shape that scripts rely on."""
-    asked = report.question
+    """Return the documented JSON that scripts rely on."""
+    question = report.question
     return json.dumps(
         {
             "schema_version": SCHEMA_VERSION,
-            "currency": asked.currency,
-            "basis": asked.basis,
-            "per": asked.per,
-            **({"productive": asked.productive} if asked.per == "productive" else {}),
-            "scope": asked.scope,
+            "currency": question.currency,
+            "basis": question.basis,
+            "per": question.per,
+            **({"productive": question.productive} if question.per == "productive" else {}),
+            "scope": question.scope,
             "window": {
-                "start": moment(report.start),
-                "end": moment(report.end),
-                "complete_through": moment(report.complete_through),
+                "start": utc_text(report.start),
+                "end": utc_text(report.end),
+                "complete_through": utc_text(report.complete_through),
             },
             "rows": [row(one) for one in report.rows],
-            **({"more": _more(report.more)} if report.more else {}),
+            **({"more": _remaining(report.remaining)} if report.remaining else {}),
             "overall": row(report.overall),
-            "idle": _pseudo(report.idle),
-            "unallocated": _pseudo(report.unallocated),
-            "outside": _pseudo(report.outside),
-            "total": exact(report.total),
-            "bill": exact(report.bill),
-            "estimated": exact(report.estimated),
-            "difference": exact(report.difference),
+            "idle": _non_job_payer(report.idle),
+            "unallocated": _non_job_payer(report.unallocated),
+            "outside": _non_job_payer(report.outside),
+            "total": decimal_text(report.total),
+            "bill": decimal_text(report.bill),
+            "estimated": decimal_text(report.estimated),
+            "difference": decimal_text(report.difference),
             "conversions": [_conversion(one) for one in report.conversions],
             "findings": [_finding(finding) for finding in report.findings],
         },
@@ -77,91 +70,97 @@ def as_json(report: Report) -> str:
     )
 
 
-def row(told: Row) -> dict[str, Any]:
-    """One group as programs read it."""
-    return {key: _plain(value) for key, value in told.group.items()} | {
-        "cost": exact(told.cost),
-        "wall_hours": hours(told.wall_seconds),
-        "gpu_hours": hours(told.gpu_seconds),
-        "rate": exact(told.rate),
-        "rate_median": exact(told.rate_median),
-        "rate_p95": exact(told.rate_p95),
-        "jobs": told.jobs,
-        "unbilled_wall_hours": hours(told.unbilled_wall_seconds),
-        "unbilled_gpu_hours": hours(told.unbilled_gpu_seconds),
-        "estimated": exact(told.estimated),
+def row(group: Row) -> dict[str, Any]:
+    """Return one group as a record for JSON and CSV."""
+    return {key: _json_value(value) for key, value in group.group.items()} | {
+        "cost": decimal_text(group.cost),
+        "wall_hours": hours(group.wall_seconds),
+        "gpu_hours": hours(group.gpu_seconds),
+        "rate": decimal_text(group.rate),
+        "rate_median": decimal_text(group.rate_median),
+        "rate_p95": decimal_text(group.rate_p95),
+        "jobs": group.jobs,
+        "unbilled_wall_hours": hours(group.unbilled_wall_seconds),
+        "unbilled_gpu_hours": hours(group.unbilled_gpu_seconds),
+        "estimated": decimal_text(group.estimated),
     }
 
 
-def _more(more: More) -> dict[str, Any]:
-    return {"groups": more.groups, "cost": exact(more.cost), "estimated": exact(more.estimated)}
+def _remaining(groups: RemainingGroups) -> dict[str, Any]:
+    return {
+        "groups": groups.groups,
+        "cost": decimal_text(groups.cost),
+        "estimated": decimal_text(groups.estimated),
+    }
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _pseudo(payer: Pseudo) -> dict[str, Any]:
+def _non_job_payer(payer: NonJobPayer) -> dict[str, Any]:
     return {
-        "cost": exact(payer.cost),
-        "estimated": exact(payer.estimated),
+        "cost": decimal_text(payer.cost),
+        "estimated": decimal_text(payer.estimated),
         "reasons": [
-            {"reason": why, "cost": exact(cost), "estimated": exact(payer.expected[why])} for why, cost in payer.reasons
+            {"reason": reason, "cost": decimal_text(cost), "estimated": decimal_text(payer.estimated_by_reason[reason])}
+            for reason, cost in payer.reasons
         ],
     }
 
 
-def _conversion(one: Converted) -> dict[str, Any]:
+def _conversion(one: Conversion) -> dict[str, Any]:
     return {
         "from": one.converted_from,
         "to": one.currency,
-        "rate": exact(one.rate),
+        "rate": decimal_text(one.rate),
         "rate_day": one.rate_day.isoformat(),
         "rate_source": one.rate_source,
         "lines": one.lines,
-        "original": exact(one.original),
-        "converted": exact(one.converted),
+        "original": decimal_text(one.original),
+        "converted": decimal_text(one.converted),
     }
 
 
 def _finding(finding: dict[str, Any]) -> dict[str, Any]:
-    return finding | {"evidence": json.loads(finding["evidence"]), "at_stake": exact(finding["at_stake"])}
+    return finding | {"evidence": json.loads(finding["evidence"]), "at_stake": decimal_text(finding["at_stake"])}
 
 
 def as_csv(report: Report) -> str:
-    """One line per group, then the payers that are no job and the total; the first columns are the keys."""
+    """Return one line per group, then the payers that are not jobs and the total; the first columns are the keys."""
     names = list(report.rows[0].group) if report.rows else list(report.question.by)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    figures = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated")
-    writer.writerow(["payer", *names, *figures, "currency"])
+    numbers = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated")
+    writer.writerow(["payer", *map(quoting.csv_text, names), *numbers, "currency"])
     for one in report.rows:
-        told = row(one)
-        writer.writerow(
-            ["jobs", *(told[name] for name in names), *(told[name] for name in figures), report.question.currency]
-        )
-    together = [
-        *([("more", report.more.cost, report.more.estimated)] if report.more else []),
-        *((name, payer.cost, payer.estimated) for name, payer in _no_jobs(report)),
+        record = row(one)
+        groups = (None if record[name] is None else quoting.csv_text(str(record[name])) for name in names)
+        writer.writerow(["jobs", *groups, *(record[name] for name in numbers), report.question.currency])
+    sums = [
+        *([("more", report.remaining.cost, report.remaining.estimated)] if report.remaining else []),
+        *((name, payer.cost, payer.estimated) for name, payer in _non_job_payers(report)),
         ("total", report.total, report.estimated),
     ]
-    for name, cost, estimated in together:
-        blank = ["" for _ in figures[2:]]
-        writer.writerow([name, *("" for _ in names), exact(cost), *blank, exact(estimated), report.question.currency])
+    for name, cost, estimated in sums:
+        blank = ["" for _ in numbers[2:]]
+        writer.writerow(
+            [name, *("" for _ in names), decimal_text(cost), *blank, decimal_text(estimated), report.question.currency]
+        )
     return out.getvalue()
 
 
-def _no_jobs(report: Report) -> tuple[tuple[str, Pseudo], ...]:
-    """The payers that are no job, by their names."""
+def _non_job_payers(report: Report) -> tuple[tuple[str, NonJobPayer], ...]:
+    """Return the payers that are not jobs, by id."""
     return ("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)
 
 
 def money(value: Decimal | None, places: int = 2) -> str:
-    """Money for eyes: thousands apart, rounded to cents; tiny amounts keep what makes them more than nothing."""
+    """Format money for people: with thousands separators, in cents; tiny amounts keep two significant digits."""
     if value is None:
         return NONE
     if value and abs(value) < CENT / 2:
-        # Two digits that count, and never an exponent: not everybody who reads a bill reads those.
+        # Never an exponent: not everybody who reads a bill can read one.
         return f"{Decimal(f'{value:.1e}').normalize():f}" if abs(value) < Decimal("0.00005") else f"{value:,.4f}"
     return f"{value:,.{places}f}"
 
@@ -171,48 +170,50 @@ def time(seconds: int | Decimal | None) -> str:
 
 
 def headline(report: Report) -> str:
-    asked = report.question
+    question = report.question
     last = report.end.fromtimestamp(report.end.timestamp() - 1, report.end.tzinfo)
     through = f", billed through {report.complete_through:%Y-%m-%d %H:%M}" if report.complete_through else ""
-    unit = {"wall": "wall-clock hour", "gpu": "GPU hour"}.get(asked.per) or f"GPU hour {PRODUCTIVE[asked.productive]}"
+    unit = {"wall": "wall-clock hour", "gpu": "GPU hour"}.get(
+        question.per
+    ) or f"GPU hour {PRODUCTIVE[question.productive]}"
     return (
         f"Cost per {unit}, {report.start:%Y-%m-%d} to {last:%Y-%m-%d} "
-        f"({asked.currency}, {asked.basis} cost, {asked.scope} scope{through})"
+        f"({question.currency}, {question.basis} cost, {question.scope} scope{through})"
     )
 
 
 def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
-    """Header, one line per group, and the closing lines that tie out to the bill."""
+    """Return the header, one line per group, and the final lines that tie out to the bill."""
     names = list(report.overall.group) if not report.rows else list(report.rows[0].group)
     unit = "wall h" if report.question.per == "wall" else "GPU h"
     header = [*names, "jobs", "wall h", "GPU h", "cost", "of all", f"per {unit}", "median", "p95"]
     body = (
-        [[*(_cell(row.group[name]) for name in names), *_figures(row, report.total)] for row in report.rows]
+        [[*(_cell(row.group[name]) for name in names), *_numbers(row, report.total)] for row in report.rows]
         if names
         else []
     )
     blank = [""] * (len(names) - 1)
     first = ["all jobs", *blank] if names else ["jobs"]
-    together = [(name, payer.cost, payer.estimated) for name, payer in _no_jobs(report)]
-    together.append(("TOTAL", report.total, report.estimated))
-    closing = [[*first, *_figures(report.overall, report.total)]]
-    closing += [_together(name, blank, cost, part, report.total) for name, cost, part in together]
-    if more := report.more:
-        closing.insert(0, _together(f"... {more.groups:,} more", blank, more.cost, more.estimated, report.total))
+    sums = [(name, payer.cost, payer.estimated) for name, payer in _non_job_payers(report)]
+    sums.append(("TOTAL", report.total, report.estimated))
+    closing = [[*first, *_numbers(report.overall, report.total)]]
+    closing += [_sum_line(name, blank, cost, part, report.total) for name, cost, part in sums]
+    if rest := report.remaining:
+        closing.insert(0, _sum_line(f"... {rest.groups:,} more", blank, rest.cost, rest.estimated, report.total))
     return header if names else ["payer", *header], body, closing
 
 
-def _together(name: str, blank: list[str], cost: Decimal | None, estimated: Decimal, total: Decimal) -> list[str]:
-    """A line of money alone."""
+def _sum_line(name: str, blank: list[str], cost: Decimal | None, estimated: Decimal, total: Decimal) -> list[str]:
+    """Return a line with only a cost."""
     share = NONE if cost is None else _share(cost, total)
     return [name, *blank, "", "", "", _marked(cost, estimated), share, "", "", ""]
 
 
 def _cell(value: Any) -> str:
-    return NOT_TOLD if value is None else str(value)
+    return NO_VALUE if value is None else quoting.one_line(str(value))
 
 
-def _figures(row: Row, total: Decimal) -> list[str]:
+def _numbers(row: Row, total: Decimal) -> list[str]:
     return [
         f"{row.jobs:,}" if row.jobs else NONE,
         time(row.wall_seconds),
@@ -226,48 +227,48 @@ def _figures(row: Row, total: Decimal) -> list[str]:
 
 
 def _marked(cost: Decimal | None, estimated: Decimal) -> str:
-    """Money for eyes; what is estimated in part or whole has a mark."""
+    """Format money for people; a tilde marks cost that is at least partly estimated."""
     return f"~{money(cost)}" if estimated else money(cost)
 
 
-def _share(part: Decimal, whole: Decimal) -> str:
-    if not whole:
+def _share(part: Decimal, total: Decimal) -> str:
+    if not total:
         return NONE
-    told = f"{part / whole:.1%}"
-    return "0.0%" if told == "-0.0%" else told
+    percent = f"{part / total:.1%}"
+    return "0.0%" if percent == "-0.0%" else percent
 
 
-SPARED = ("p95", "median", "of all", "jobs")
-"""Columns that a table does without, in this order, where it would else cut names or amounts."""
+OPTIONAL_COLUMNS = ("p95", "median", "of all", "jobs")
+"""Columns that a table drops, in this order, if it would otherwise truncate names or amounts."""
 NAME_WIDTH = 16
-"""What a name has at least; longer ones are folded."""
+"""The width that names get at least; longer ones are folded."""
 
 
-def _left_out(width: int, keys: int, per: str) -> set[str]:
-    """The columns a narrow terminal does without, so that the keys and the money are not cut."""
-    left_out = set()
+def _dropped_columns(width: int, keys: int, per: str) -> set[str]:
+    """Return the columns that a narrow terminal drops, so that keys and amounts are not truncated."""
+    dropped = set()
     if width < 100:
-        left_out |= {"median", "p95"}
+        dropped |= {"median", "p95"}
     if width < 90:
-        left_out |= {"of all"}
-        left_out |= {"GPU h" if per == "wall" else "wall h"} if keys > 1 else set()
-        left_out |= {"jobs"} if keys > 2 else set()
-    return left_out
+        dropped |= {"of all"}
+        dropped |= {"GPU h" if per == "wall" else "wall h"} if keys > 1 else set()
+        dropped |= {"jobs"} if keys > 2 else set()
+    return dropped
 
 
 def as_table(report: Report, width: int) -> Table:
-    """The report for a terminal of this width; narrow ones do without the spread of job rates, and so do large amounts."""
+    """Return the report for a terminal of this width. Narrow terminals and large amounts drop some columns."""
     header, body, closing = lines(report)
-    texts = len(header) - FIGURES
-    left_out = _left_out(width, texts, report.question.per)
+    texts = len(header) - NUMBER_COLUMNS
+    dropped = _dropped_columns(width, texts, report.question.per)
     widths = [max(len(row[index]) for row in (header, *body, *closing)) for index in range(len(header))]
     widths = [min(wide, NAME_WIDTH) if index < texts else wide for index, wide in enumerate(widths)]
-    for name in SPARED:
-        if sum(wide + 2 for wide, title in zip(widths, header, strict=True) if title not in left_out) > width:
-            left_out |= {name}
+    for name in OPTIONAL_COLUMNS:
+        if sum(wide + 2 for wide, title in zip(widths, header, strict=True) if title not in dropped) > width:
+            dropped |= {name}
     table = Table(header_style="bold", box=None, padding=(0, 1), pad_edge=False)
-    kept = [index for index in range(len(header)) if header[index] not in left_out]
-    for index in kept:
+    shown = [index for index in range(len(header)) if header[index] not in dropped]
+    for index in shown:
         numeric = index >= texts
         table.add_column(
             header[index],
@@ -277,60 +278,61 @@ def as_table(report: Report, width: int) -> Table:
             overflow="fold" if not numeric else "ellipsis",
         )
     for row in body:
-        table.add_row(*(row[index] for index in kept))
+        table.add_row(*(Text(row[index]) for index in shown))
     for number, row in enumerate(closing):
         style = "bold" if row[0] == "TOTAL" else "dim" if row[0].startswith(("__", "...")) else ""
         if number == 0 and body:
             table.add_section()
-        table.add_row(*(Text(row[index], style=style) for index in kept))
+        table.add_row(*(Text(row[index], style=style) for index in shown))
     return table
 
 
-def tie(report: Report) -> str:
-    """The line that ties the total to the bill, and what of it is estimated or was converted."""
+def reconciliation_text(report: Report) -> str:
+    """Return the line that compares the total with the bill, and those on its estimated and converted parts."""
     verdict = "ties to the bill" if report.difference == 0 else "DOES NOT TIE TO THE BILL"
-    told = [f"{verdict}: {money(report.bill)} {report.question.currency}, difference {exact(report.difference)}"]
+    found = [
+        f"{verdict}: {money(report.bill)} {report.question.currency}, difference {decimal_text(report.difference)}"
+    ]
     if report.estimated:
-        told.append(
-            f"~ estimated in part: billed {money(report.total - report.estimated)} + estimated {money(report.estimated)} "
-            f"= {money(report.total)} {report.question.currency}"
+        found.append(
+            f"~ partly estimated: billed {money(report.total - report.estimated)} "
+            f"+ estimated {money(report.estimated)} = {money(report.total)} {report.question.currency}"
         )
-    return "\n".join([*told, *converted.told(report.conversions)])
+    return "\n".join([*found, *conversions.describe(report.conversions)])
 
 
 def as_markdown(report: Report) -> str:
     header, body, closing = lines(report)
-    texts = len(header) - FIGURES
+    texts = len(header) - NUMBER_COLUMNS
     rule = ["---" if index < texts else "---:" for index in range(len(header))]
-    rows = [header, rule, *body, *closing]
-    escaped = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
-    return f"**{headline(report)}**\n\n{escaped}\n\n{tie(report)}\n"
+    rows = [[quoting.markdown(cell) for cell in row] for row in (header, *body, *closing)]
+    table = "\n".join("| " + " | ".join(row) + " |" for row in (rows[0], rule, *rows[1:]))
+    return f"**{headline(report)}**\n\n{table}\n\n{quoting.visible(reconciliation_text(report))}\n"
 
 
 def notes(report: Report) -> list[str]:
-    """What a reader should know beside the figures: why money has no job, hours without a bill, what is wrong."""
-    told = []
-    if report.more:
-        told.append(
-            f"  The {len(report.rows):,} dearest of {len(report.rows) + report.more.groups:,} groups are told one by one: "
-            "--top tells others, --format csv all."
+    """Return what a reader should know besides the figures: why cost has no job, unbilled hours, and findings."""
+    found = []
+    if report.remaining:
+        count = len(report.rows) + report.remaining.groups
+        found.append(
+            f"  Showing the {len(report.rows):,} most expensive of {count:,} groups: "
+            "--top changes the number, --format csv lists all."
         )
-    for name, payer in _no_jobs(report):
-        told += [f"  {name}: {money(cost)} {why}" for why, cost in payer.reasons[:4] if cost]
-    if report.accuracy and report.accuracy.off is not None:
-        told.append(
-            f"  Our estimates of the last {report.accuracy.days} days were within {report.accuracy.off:.1%} of the bill."
-        )
+    for name, payer in _non_job_payers(report):
+        found += [f"  {name}: {money(cost)} {reason}" for reason, cost in payer.reasons[:4] if cost]
+    if report.accuracy and report.accuracy.relative_error is not None:
+        error = f"{report.accuracy.relative_error:.1%}"
+        found.append(f"  Estimates of the last {report.accuracy.days} days were within {error} of the bill.")
     if report.overall.unbilled_wall_seconds:
         several = any(finding["code"] == "TWO_CURRENCIES" for finding in report.findings)
-        of = f" in {report.question.currency}" if several else ""
-        told.append(
-            f"  {time(report.overall.unbilled_wall_seconds)} wall-clock hours are not on the bill{of}; rates leave them out."
-        )
+        currency = f" in {report.question.currency}" if several else ""
+        hours_ = time(report.overall.unbilled_wall_seconds)
+        found.append(f"  {hours_} wall-clock hours are not on the bill{currency}; rates exclude them.")
     for finding in report.findings[:5]:
         stake = f" ({money(finding['at_stake'])} {finding['currency']} at stake)" if finding["at_stake"] else ""
-        told.append(f"! {finding['code']} x{finding['rows']}: {finding['what']}{stake}")
-        told.append(f"    {finding['remedy']}")
+        found.append(f"! {finding['code']} x{finding['rows']}: {finding['what']}{stake}")
+        found.append(f"    {finding['remedy']}")
     if len(report.findings) > 5:
-        told.append(f"! and {len(report.findings) - 5} more findings: --format json lists all of them.")
-    return told
+        found.append(f"! and {len(report.findings) - 5} more findings: --format json lists all of them.")
+    return found

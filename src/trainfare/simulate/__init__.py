@@ -1,5 +1,5 @@
-"""Invent a month of a company, written as the files it would have, with the truth kept beside them."""
+"""Simulate a month of a company: write the files it would have, and the true costs next to them."""
 
-from trainfare.simulate.files import DEFAULT_MONTH, Simulated, write
+from trainfare.simulate.files import DEFAULT_MONTH, SimulatedMonth, write
 
-__all__ = ["DEFAULT_MONTH", "Simulated", "write"]
+__all__ = ["DEFAULT_MONTH", "SimulatedMonth", "write"]

@@ -1,4 +1,4 @@
-"""One charge as the simulator knows it, and the charges that machines cause by existing."""
+"""Charges as the simulator knows them, and those that machines cause by existing."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -6,7 +6,10 @@ from random import Random
 from typing import NamedTuple
 
 from trainfare.money import UNITS, units
-from trainfare.simulate.catalogue import (
+from trainfare.simulate.clock import DAY, HOUR, Span, overlap, span_of, split_span
+from trainfare.simulate.company import Workload
+from trainfare.simulate.fleet import OWNED, P5, TRAINING_US, US, Machine
+from trainfare.simulate.price_list import (
     DISK_SPACE,
     PLAN,
     PLAN_UNUSED,
@@ -16,9 +19,6 @@ from trainfare.simulate.catalogue import (
     Offer,
     machine_hour,
 )
-from trainfare.simulate.clock import DAY, HOUR, Span, overlap, pieces, span_of
-from trainfare.simulate.company import Work
-from trainfare.simulate.fleet import OWNED, P5, TRAINING_US, US, Machine
 
 MICRO = 10**6
 CLOUD_BILL, OWNED_BILL = "cloud", "owned"
@@ -27,7 +27,7 @@ PLAN_MACHINES = 7
 
 Tags = tuple[tuple[str, str], ...]
 Costs = tuple[int, int, int, int]
-"""Effective, billed, list and contracted, in whole units, in the order of `tables.BASES`."""
+"""Effective, billed, list and contracted cost in whole units, in the order of `tables.BASES`."""
 
 
 class Charge(NamedTuple):
@@ -38,9 +38,9 @@ class Charge(NamedTuple):
     period: Span
     costs: Costs
     quantity: int | None = None
-    """Millionths of the offer's unit; None where nothing is counted, as on tax."""
+    """Millionths of the offer's unit; None where nothing is metered, as for tax."""
     prices: tuple[int, int] | None = None
-    """List and contracted price of one unit."""
+    """List and contracted unit price."""
     resource_id: str = ""
     resource_name: str = ""
     description: str = ""
@@ -54,84 +54,94 @@ class Charge(NamedTuple):
 
 
 def cost(price: int, quantity: int) -> int:
-    """Price times quantity; exact, because both are kept to few enough decimals."""
+    """Return price times quantity; exact, because both have few enough decimals."""
     return price * quantity // MICRO
 
 
-def sold(
+class UsageScope(NamedTuple):
+    """Where and when something was used."""
+
+    account: str
+    region: str
+    period: Span
+
+
+def usage_charge(
     offer: Offer,
-    account: str,
-    region: str,
-    period: Span,
+    scope: UsageScope,
     quantity: int,
     description: str,
     resource: tuple[str, str] = ("", ""),
     tags: Tags = (),
     price: int | None = None,
 ) -> Charge:
-    """An ordinary line: what was used, at the negotiated price, or at the `price` of the moment."""
-    source = OWNED_BILL if account == OWNED else CLOUD_BILL
+    """Return an ordinary line: the usage at the contracted price, or at the market `price` if one is given."""
+    source = OWNED_BILL if scope.account == OWNED else CLOUD_BILL
     prices = (offer.list_price, offer.contracted_price if price is None else price)
     paid = cost(prices[1], quantity)
     costs = (paid, paid, cost(prices[0], quantity), paid)
-    return Charge(source, offer, account, region, period, costs, quantity, prices, *resource, description, tags=tags)
+    return Charge(source, offer, *scope, costs, quantity, prices, *resource, description, tags=tags)
 
 
 def micro_hours(span: Span) -> int:
     return (span[1] - span[0]) * MICRO // HOUR
 
 
-def whole(span: Span, step: int) -> Span:
-    """The full hour or day that `span` is in: bills count in these."""
+def full_period(span: Span, step: int) -> Span:
+    """Return the full hour or day that contains `span`: bills are metered in these."""
     start = span[0] - span[0] % step
     return start, start + step
 
 
-def plan_size(work: Work) -> int:
-    """The machine hours, in millionths, that the savings plan covers in every hour."""
-    return max(1, round(PLAN_MACHINES * work.scale)) * MICRO
+def plan_size(workload: Workload) -> int:
+    """Return the machine hours, in millionths, that the savings plan covers in every hour."""
+    return max(1, round(PLAN_MACHINES * workload.scale)) * MICRO
 
 
-def of_machines(rng: Random, work: Work) -> list[Charge]:
-    """Every hour of every cloud machine with its disk, its daily traffic, and what the savings plan changes."""
-    cloud = [machine for machine in work.machines if machine.pool.account != OWNED]
-    covered, unused = cover(work, cloud)
-    market = spot_prices(rng, work)
+def machine_charges(rng: Random, workload: Workload) -> list[Charge]:
+    """Return every hour of every cloud machine with its disk and daily traffic, and the savings plan's own charges."""
+    cloud = [machine for machine in workload.machines if machine.pool.account != OWNED]
+    covered, unused = apply_savings_plan(workload, cloud)
+    market = spot_prices(rng, workload)
     charges: list[Charge] = []
     for machine in cloud:
-        there = overlap(machine.existed, span_of(work.month))
-        for span in pieces(there, HOUR):
-            hour = whole(span, HOUR)
+        present = overlap(machine.existed, span_of(workload.month))
+        for span in split_span(present, HOUR):
+            hour = full_period(span, HOUR)
             price = market.get((machine.pool.name, hour[0]))
-            charges += _instance(machine, hour, micro_hours(span), price, covered.get((machine.machine_id, hour[0]), 0))
-            charges.append(_disk(machine, hour, span, work))
-        charges += _traffic(rng, machine, there)
-    charges += [_unused(moment, quantity) for moment, quantity in unused.items() if quantity]
-    charges.append(_purchase(work))
+            charges += _instance_charges(
+                machine, hour, micro_hours(span), price, covered.get((machine.machine_id, hour[0]), 0)
+            )
+            charges.append(_disk_charge(machine, hour, span, workload))
+        charges += _traffic_charges(rng, machine, present)
+    charges += [_unused_plan_charge(moment, quantity) for moment, quantity in unused.items() if quantity]
+    charges.append(_plan_fee(workload))
     return charges
 
 
-def cover(work: Work, cloud: list[Machine]) -> tuple[dict[tuple[str, int], int], dict[int, int]]:
-    """What the savings plan pays for: in each hour the first machines up to its size; the rest of it goes unused."""
+def apply_savings_plan(workload: Workload, cloud: list[Machine]) -> tuple[dict[tuple[str, int], int], dict[int, int]]:
+    """Return what the savings plan covers (in each hour the oldest machines, up to its size) and what stays unused."""
     covered: dict[tuple[str, int], int] = {}
-    start, end = span_of(work.month)
-    left = dict.fromkeys(range(start, end, HOUR), plan_size(work))
+    start, end = span_of(workload.month)
+    left = dict.fromkeys(range(start, end, HOUR), plan_size(workload))
     for machine in sorted(cloud, key=lambda machine: machine.existed[0]):
         if machine.kind is not P5:
             continue
-        for span in pieces(overlap(machine.existed, (start, end)), HOUR):
+        for span in split_span(overlap(machine.existed, (start, end)), HOUR):
             hour = span[0] - span[0] % HOUR
-            taken = min(micro_hours(span), left[hour])
-            left[hour] -= taken
-            covered[machine.machine_id, hour] = taken
+            covered_hours = min(micro_hours(span), left[hour])
+            left[hour] -= covered_hours
+            covered[machine.machine_id, hour] = covered_hours
     return covered, left
 
 
-def spot_prices(rng: Random, work: Work) -> dict[tuple[str, int], int]:
-    """A market price per spot pool and hour, wandering around its usual level."""
-    start, end = span_of(work.month)
+def spot_prices(rng: Random, workload: Workload) -> dict[tuple[str, int], int]:
+    """Return a market price per spot pool and hour: a random walk around its usual level."""
+    start, end = span_of(workload.month)
     prices = {}
-    for pool in sorted({machine.pool for machine in work.machines if machine.pool.spot}, key=lambda pool: pool.name):
+    for pool in sorted(
+        {machine.pool for machine in workload.machines if machine.pool.spot}, key=lambda pool: pool.name
+    ):
         level = 1.0
         for hour in range(start, end, HOUR):
             level += rng.uniform(-0.02, 0.02) - 0.03 * (level - 1)
@@ -139,41 +149,42 @@ def spot_prices(rng: Random, work: Work) -> dict[tuple[str, int], int]:
     return prices
 
 
-def _instance(machine: Machine, hour: Span, quantity: int, price: int | None, covered: int) -> list[Charge]:
-    """The hour itself: at the market's price, or as much as the plan covers and the rest on demand."""
+def _instance_charges(machine: Machine, hour: Span, quantity: int, price: int | None, covered: int) -> list[Charge]:
+    """Return the machine hour: at the market price, or the covered part under the plan and the rest on demand."""
     kind, pool = machine.kind, machine.pool
-    where = (pool.account, pool.region, hour)
-    what = ((machine.resource_id, machine.machine_id), _tags(pool.name))
+    scope = UsageScope(pool.account, pool.region, hour)
+    labels = ((machine.resource_id, machine.machine_id), _tags(pool.name))
     if price is not None:
         offer = machine_hour(kind, pool.region, "Dynamic")
-        return [sold(offer, *where, quantity, f"{kind.name} spot instance hour", *what, price)]
+        return [usage_charge(offer, scope, quantity, f"{kind.name} spot instance hour", *labels, price)]
     lines = []
     if covered:
         offer = machine_hour(kind, pool.region, "Committed")
-        line = sold(offer, *where, covered, f"{kind.name} hour covered by a savings plan", *what)
+        line = usage_charge(offer, scope, covered, f"{kind.name} hour covered by a savings plan", *labels)
         costs = (cost(SAVINGS_PLAN_RATE, covered), 0, *line.costs[2:])
         lines.append(line._replace(costs=costs, commitment_id=PLAN_ID, commitment_status="Used"))
     if quantity > covered:
         offer = machine_hour(kind, pool.region, "Standard")
-        lines.append(sold(offer, *where, quantity - covered, f"{kind.name} on-demand instance hour", *what))
+        lines.append(usage_charge(offer, scope, quantity - covered, f"{kind.name} on-demand instance hour", *labels))
     return lines
 
 
-def _disk(machine: Machine, hour: Span, span: Span, work: Work) -> Charge:
-    """The disk of a machine is billed under the machine's own id, for the seconds it was there."""
-    start, end = span_of(work.month)
+def _disk_charge(machine: Machine, hour: Span, span: Span, workload: Workload) -> Charge:
+    """Return the disk charge, billed under the machine's own id for the seconds the machine existed."""
+    start, end = span_of(workload.month)
     quantity = machine.kind.disk_gb * MICRO * (span[1] - span[0]) // (end - start)
     pool, resource = machine.pool, (machine.resource_id, machine.machine_id)
-    return sold(DISK_SPACE, pool.account, pool.region, hour, quantity, "gp3 volume space", resource, _tags(pool.name))
+    scope = UsageScope(pool.account, pool.region, hour)
+    return usage_charge(DISK_SPACE, scope, quantity, "gp3 volume space", resource, _tags(pool.name))
 
 
-def _traffic(rng: Random, machine: Machine, there: Span) -> Iterator[Charge]:
-    """One line a day for what the machine exchanged with other zones of its region."""
+def _traffic_charges(rng: Random, machine: Machine, present: Span) -> Iterator[Charge]:
+    """Yield one line a day for the machine's traffic with other zones of its region."""
     pool, resource = machine.pool, (machine.resource_id, machine.machine_id)
-    for span in pieces(there, DAY):
+    for span in split_span(present, DAY):
         quantity = rng.randint(150, 900) * (span[1] - span[0]) * MICRO // DAY
-        text = "data transfer between zones"
-        yield sold(REGIONAL, pool.account, pool.region, whole(span, DAY), quantity, text, resource)
+        scope = UsageScope(pool.account, pool.region, full_period(span, DAY))
+        yield usage_charge(REGIONAL, scope, quantity, "data transfer between zones", resource)
 
 
 @cache
@@ -181,17 +192,19 @@ def _tags(pool: str) -> Tags:
     return (("env", "train"), ("pool", pool))
 
 
-def _unused(hour: int, quantity: int) -> Charge:
-    """The part of the plan that an hour left over. Public prices know no such thing, so its list cost is 0."""
+def _unused_plan_charge(hour: int, quantity: int) -> Charge:
+    """Return the part of the plan that an hour left unused. It has no public price, so its list cost is 0."""
     resource = (PLAN_ID, "compute savings plan")
-    line = sold(PLAN_UNUSED, TRAINING_US, US, (hour, hour + HOUR), quantity, "savings plan, unused part", resource)
+    scope = UsageScope(TRAINING_US, US, (hour, hour + HOUR))
+    line = usage_charge(PLAN_UNUSED, scope, quantity, "savings plan, unused part", resource)
     costs = (cost(SAVINGS_PLAN_RATE, quantity), 0, 0, 0)
     return line._replace(costs=costs, commitment_id=PLAN_ID, commitment_status="Unused")
 
 
-def _purchase(work: Work) -> Charge:
-    """The plan's monthly fee. Its effective cost is on the hours it covers and on those it does not."""
-    start, end = span_of(work.month)
+def _plan_fee(workload: Workload) -> Charge:
+    """Return the plan's monthly fee. Its effective cost is on the covered and the unused hours."""
+    start, end = span_of(workload.month)
     resource = (PLAN_ID, "compute savings plan")
-    line = sold(PLAN, TRAINING_US, US, (start, end), plan_size(work) * (end - start) // HOUR, "monthly fee", resource)
+    quantity = plan_size(workload) * (end - start) // HOUR
+    line = usage_charge(PLAN, UsageScope(TRAINING_US, US, (start, end)), quantity, "monthly fee", resource)
     return line._replace(costs=(0, *line.costs[1:]), charge_category="Purchase", commitment_id=PLAN_ID)

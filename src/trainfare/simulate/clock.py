@@ -1,4 +1,4 @@
-"""Time inside an invented month: whole UTC seconds, and the days on which something special happens."""
+"""Time within a simulated month, in whole UTC seconds."""
 
 from datetime import UTC, datetime
 from functools import cache
@@ -23,7 +23,7 @@ def span_of(month: Month) -> Span:
 
 
 def day_of(moment: int) -> int:
-    """The first second of the UTC day that holds `moment`."""
+    """Return the first second of the UTC day that contains `moment`."""
     return moment - moment % DAY
 
 
@@ -33,7 +33,7 @@ def stamp(moment: int) -> str:
 
 
 def weekend(month: Month, number: int) -> Span:
-    """The month's `number`-th Saturday and the Sunday after it."""
+    """Return the month's `number`-th Saturday and the Sunday after it as one span."""
     start, _ = span_of(month)
     weekday = (start // DAY + EPOCH_WEEKDAY) % 7
     saturday = start + ((SATURDAY - weekday) % 7 + 7 * (number - 1)) * DAY
@@ -41,12 +41,12 @@ def weekend(month: Month, number: int) -> Span:
 
 
 def overlap(first: Span, second: Span) -> Span:
-    """The time in both; empty (end not after start) where they do not meet."""
+    """Return the intersection; it is empty (end not after start) if the spans do not meet."""
     return max(first[0], second[0]), min(first[1], second[1])
 
 
-def pieces(span: Span, step: int) -> list[Span]:
-    """Cut `span` at every multiple of `step`: at full hours, at midnights."""
+def split_span(span: Span, step: int) -> list[Span]:
+    """Split `span` at every multiple of `step`, such as full hours or midnights."""
     start, end = span
     cuts = [start, *range(start - start % step + step, end, step), end]
     return [(a, b) for a, b in pairwise(cuts) if b > a]

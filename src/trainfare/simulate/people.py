@@ -1,4 +1,4 @@
-"""Who trains what in the invented company."""
+"""Teams, projects and jobs of the simulated company."""
 
 from dataclasses import dataclass
 from random import Random
@@ -44,9 +44,9 @@ TEAMS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
-    """What a person asked to train, with the labels they gave it."""
+    """What a person asked to train, with its labels."""
 
     job_id: str
     owner: str
@@ -63,8 +63,8 @@ class Job:
         return value
 
 
-def ask(rng: Random, team: str, number: int) -> Job:
-    """Invent the `number`-th job, asked for by somebody of `team`."""
+def random_job(rng: Random, team: str, number: int) -> Job:
+    """Create the `number`-th job, submitted by a member of `team`."""
     members = TEAMS[team]
     project = rng.choice(members.projects)
     experiment = rng.randint(1, project.experiments)

@@ -1,7 +1,7 @@
-"""The scheduler of the invented company: which attempt held which machines, and when.
+"""The scheduler of the simulated company: which attempt held which machines, and when.
 
-A machine is a row of half-GPU slots, each free from some moment on. An attempt takes slots that are free and
-moves that moment to its own end; so no machine is ever held beyond what it has.
+A machine is a list of half GPUs, each free from some moment on. An attempt takes half GPUs that are free and moves that
+moment to its own end, so no machine is ever held beyond its capacity.
 """
 
 from bisect import bisect_right
@@ -13,16 +13,16 @@ from random import Random
 from trainfare.period import Month
 from trainfare.simulate.clock import DAY, HOUR, Span, span_of, weekend
 from trainfare.simulate.fleet import H100, Machine, Pool, horizon, launch
-from trainfare.simulate.people import Job, ask
+from trainfare.simulate.people import Job, random_job
 
 MICRO = 10**6
-SLOT_MICRO_GPUS = MICRO // 2
+HALF_GPU_MICRO = MICRO // 2
 SHORTEST = 15 * 60
 LONGEST = 96 * HOUR
-MOST_ATTEMPTS = 6
+MAX_ATTEMPTS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attempt:
     """One try of a job. It holds `micro_gpus` millionths of a GPU on each of its machines while it runs."""
 
@@ -37,7 +37,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Demand:
-    """What the jobs of a pool ask for: whose they are, their shapes (machines, slots on each) and their hours."""
+    """What the jobs of a pool request: weights of teams and shapes (machines, half GPUs on each), and median hours."""
 
     teams: dict[str, int]
     shapes: dict[tuple[int, int], int]
@@ -58,40 +58,40 @@ DEMANDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
-    """What is left to do of a job: the next attempt and how many seconds it still needs."""
+    """The remaining work of a job: its next attempt and the seconds it still needs."""
 
     job: Job
     attempt: int
     machines: int
-    slots: int
+    half_gpus: int
     seconds: int
     works_weekends: bool
 
 
-@dataclass(slots=True)
-class Slots:
-    """One machine's half GPUs, sorted by the moment from which each is free."""
+@dataclass
+class MachineSchedule:
+    """One machine's half GPUs, sorted by the moment each becomes free."""
 
     machine: Machine
-    free: list[int]
+    free_from: list[int]
 
-    def ready(self, slots: int, wanted: int) -> int:
-        """The first moment from `wanted` on at which `slots` of them are free."""
-        return max(wanted, self.free[slots - 1])
+    def ready(self, half_gpus: int, wanted: int) -> int:
+        """Return the first moment, `wanted` or later, at which `half_gpus` are free."""
+        return max(wanted, self.free_from[half_gpus - 1])
 
-    def idle_slots(self, moment: int) -> int:
-        return bisect_right(self.free, moment)
+    def idle_count(self, moment: int) -> int:
+        return bisect_right(self.free_from, moment)
 
-    def hold(self, slots: int, start: int, end: int) -> None:
-        """Take the slots that were freed last, so that long-idle ones stay together for larger jobs."""
-        idle = self.idle_slots(start)
-        self.free[idle - slots : idle] = [end] * slots
-        self.free.sort()
+    def hold(self, half_gpus: int, start: int, end: int) -> None:
+        """Take the half GPUs that were freed last, so that long-idle ones stay together for larger jobs."""
+        idle = self.idle_count(start)
+        self.free_from[idle - half_gpus : idle] = [end] * half_gpus
+        self.free_from.sort()
 
     @property
-    def leaves(self) -> int:
+    def machine_end(self) -> int:
         return self.machine.existed[1]
 
 
@@ -103,18 +103,18 @@ class Scheduler:
     pool: Pool
     month: Month
     numbers: Iterator[int]
-    """Gives the next job its number; shared by all pools."""
-    open: list[Slots]
+    """The number of the next job; shared by all pools."""
+    schedules: list[MachineSchedule]
     quiet: Span
     attempts: list[Attempt] = field(default_factory=list)
     retries: list[tuple[int, int, Task]] = field(default_factory=list)
 
     def run(self) -> list[Attempt]:
-        """Give every slot work as it falls free, with a short gap, until the month is over."""
+        """Give every half GPU work as it becomes free, after a short gap, until the month is over."""
         _, end = span_of(self.month)
         while True:
-            self.open = [slots for slots in self.open if slots.leaves - self._awake(slots.free[0]) > SHORTEST]
-            now = min((self._awake(slots.free[0]) for slots in self.open), default=end)
+            self.schedules = [one for one in self.schedules if one.machine_end - self._next_start(one) > SHORTEST]
+            now = min(map(self._next_start, self.schedules), default=end)
             if now >= end:
                 return self.attempts
             if self.retries and self.retries[0][0] <= now + HOUR:
@@ -123,104 +123,109 @@ class Scheduler:
             else:
                 self.place(self.new_task(), now + int(self.rng.expovariate(1 / 1500)))
 
-    def _awake(self, moment: int) -> int:
-        """`moment`, or the Monday after the quiet weekend where nobody starts anything then."""
+    def _next_start(self, schedule: MachineSchedule) -> int:
+        return self._after_quiet_weekend(schedule.free_from[0])
+
+    def _after_quiet_weekend(self, moment: int) -> int:
+        """Return `moment`, or the following Monday if it falls on the quiet weekend, when no job is started."""
         saturday, monday = self.quiet
         return monday if saturday - 2 * HOUR < moment < monday else moment
 
     def new_task(self) -> Task:
         demand, rng = DEMANDS[self.pool.name], self.rng
         team = rng.choices(list(demand.teams), list(demand.teams.values()))[0]
-        machines, slots = rng.choices(list(demand.shapes), list(demand.shapes.values()))[0]
-        hours = demand.median_hours * rng.lognormvariate(0, 0.8) * (0.5 if slots < 3 else 1)
+        machines, half_gpus = rng.choices(list(demand.shapes), list(demand.shapes.values()))[0]
+        hours = demand.median_hours * rng.lognormvariate(0, 0.8) * (0.5 if half_gpus < 3 else 1)
         duration = min(LONGEST, SHORTEST + int(hours * HOUR))
-        return Task(ask(rng, team, next(self.numbers)), 1, machines, slots, duration, rng.random() < 0.02)
+        return Task(random_job(rng, team, next(self.numbers)), 1, machines, half_gpus, duration, rng.random() < 0.02)
 
     def place(self, task: Task, wanted: int) -> None:
-        """Run the next attempt of `task` on the machines that are free first, at `wanted` or later."""
+        """Run the next attempt of `task` on the machines that become free first, at `wanted` or later."""
         chosen, start = self._choose(task, wanted)
         if not task.works_weekends:
-            if self._awake(start) > start:
-                chosen, start = self._choose(task, self._awake(start) + self.rng.randint(0, 6 * HOUR))
+            if self._after_quiet_weekend(start) > start:
+                chosen, start = self._choose(task, self._after_quiet_weekend(start) + self.rng.randint(0, 6 * HOUR))
             rest = self.quiet[0] - start
             if 0 < rest < task.seconds:
                 task = replace(task, seconds=rest - self.rng.randint(0, HOUR))
         if not chosen:
             return
-        end, state = self._outcome(task, start, min(slots.leaves for slots in chosen))
-        for slots in chosen:
-            slots.hold(task.slots, start, end)
-        machines = tuple(sorted((slots.machine for slots in chosen), key=lambda machine: machine.machine_id))
-        gpus = task.slots * SLOT_MICRO_GPUS
+        end, state = self._end_and_state(task, start, min(schedule.machine_end for schedule in chosen))
+        for schedule in chosen:
+            schedule.hold(task.half_gpus, start, end)
+        machines = tuple(sorted((schedule.machine for schedule in chosen), key=lambda machine: machine.machine_id))
+        gpus = task.half_gpus * HALF_GPU_MICRO
         self.attempts.append(Attempt(task.job, task.attempt, start, end, state, machines, gpus))
-        self._try_again(task, start, end, state)
+        self._retry(task, start, end, state)
 
-    def _choose(self, task: Task, wanted: int) -> tuple[list[Slots], int]:
-        """The machines that are ready first (of equals, the fullest), and when all of them are."""
-        near = [slots for slots in self.open if slots.free[0] < wanted + DAY]
-        offers = [(slots.ready(task.slots, wanted), slots) for slots in near]
-        offers.sort(key=lambda offer: (offer[0], offer[1].idle_slots(offer[0]), offer[1].machine.machine_id))
-        while offers:
-            taken = offers[: task.machines]
-            start = max(moment for moment, _ in taken)
-            lasting = [offer for offer in taken if offer[1].leaves > start + SHORTEST]
-            if len(lasting) == len(taken):
-                return [slots for _, slots in taken], start
-            offers = lasting + offers[task.machines :]
+    def _choose(self, task: Task, wanted: int) -> tuple[list[MachineSchedule], int]:
+        """Return the machines that are ready first (ties: the fullest), and when all of them are ready."""
+        near = [schedule for schedule in self.schedules if schedule.free_from[0] < wanted + DAY]
+        options = [(schedule.ready(task.half_gpus, wanted), schedule) for schedule in near]
+        options.sort(key=lambda option: (option[0], option[1].idle_count(option[0]), option[1].machine.machine_id))
+        while options:
+            candidates = options[: task.machines]
+            start = max(moment for moment, _ in candidates)
+            long_enough = [option for option in candidates if option[1].machine_end > start + SHORTEST]
+            if len(long_enough) == len(candidates):
+                return [schedule for _, schedule in candidates], start
+            options = long_enough + options[task.machines :]
         return [], wanted
 
-    def _outcome(self, task: Task, start: int, leaves: int) -> tuple[int, str]:
-        """When the attempt ends and how. A spot machine takes it down; an on-demand one waits for it to finish."""
+    def _end_and_state(self, task: Task, start: int, machine_end: int) -> tuple[int, str]:
+        """Return when and how the attempt ends. A spot machine preempts it; an on-demand one waits for it to finish."""
         rng = self.rng
-        if start + task.seconds > leaves:
-            return (leaves, "preempted") if self.pool.spot else (leaves - rng.randint(60, 600), "completed")
+        if start + task.seconds > machine_end:
+            return (machine_end, "preempted") if self.pool.spot else (machine_end - rng.randint(60, 600), "completed")
         luck = rng.random()
         if luck < 0.88:
             return start + task.seconds, "completed"
-        state = "failed" if luck < 0.95 else "cancelled" if luck < 0.98 else "timeout"
+        state = "failed" if luck < 0.95 else "canceled" if luck < 0.98 else "timeout"
         if state == "failed" and not self.pool.spot and luck > 0.94:
             state = "node_failed"
         return start + max(SHORTEST // 2, int(task.seconds * rng.uniform(0.1, 0.9))), state
 
-    def _try_again(self, task: Task, start: int, end: int, state: str) -> None:
+    def _retry(self, task: Task, start: int, end: int, state: str) -> None:
         """Queue another attempt after a preemption, or after every other failure. A tenth of the work is lost."""
-        again = state in ("preempted", "node_failed") or (state == "failed" and self.rng.random() < 0.5)
+        is_retried = state in ("preempted", "node_failed") or (state == "failed" and self.rng.random() < 0.5)
         left = task.seconds - int((end - start) * 0.9)
-        if again and left > SHORTEST and task.attempt < MOST_ATTEMPTS:
-            following = replace(task, attempt=task.attempt + 1, seconds=left)
-            heappush(self.retries, (end + self.rng.randint(300, 3000), len(self.attempts), following))
+        if is_retried and left > SHORTEST and task.attempt < MAX_ATTEMPTS:
+            retry = replace(task, attempt=task.attempt + 1, seconds=left)
+            heappush(self.retries, (end + self.rng.randint(300, 3000), len(self.attempts), retry))
 
 
-def fill(rng: Random, pool: Pool, machines: list[Machine], month: Month, numbers: Iterator[int]) -> list[Attempt]:
-    """Everything that ran on the machines of one pool."""
+def fill_pool(rng: Random, pool: Pool, machines: list[Machine], month: Month, numbers: Iterator[int]) -> list[Attempt]:
+    """Return all attempts that ran on the machines of one pool."""
     start, _ = horizon(month)
-    rows = [Slots(m, [max(start, m.existed[0])] * (MICRO // SLOT_MICRO_GPUS * m.kind.gpus)) for m in machines]
-    return Scheduler(rng, pool, month, numbers, rows, weekend(month, 3)).run()
+    schedules = [
+        MachineSchedule(m, [max(start, m.existed[0])] * (MICRO // HALF_GPU_MICRO * m.kind.gpus)) for m in machines
+    ]
+    return Scheduler(rng, pool, month, numbers, schedules, weekend(month, 3)).run()
 
 
-def gangs(rng: Random, month: Month, scale: float, numbers: Iterator[int]) -> tuple[list[Machine], list[Attempt]]:
-    """The large runs: 8 to 16 machines are started for each, and go away after it. One of them fails and resumes."""
+def gang_runs(rng: Random, month: Month, scale: float, numbers: Iterator[int]) -> tuple[list[Machine], list[Attempt]]:
+    """Return the large runs: each gets 8 to 16 machines of its own, which stop after it. One run fails and resumes."""
     start, end = span_of(month)
     quiet = weekend(month, 3)
     machines: list[Machine] = []
     attempts: list[Attempt] = []
     for number, size in enumerate((8, 16, 10, 12, 16, 8)[: max(1, round(6 * scale))]):
         duration = rng.randint(18 * HOUR, 36 * HOUR)
-        began = start + (2 + 5 * number) * DAY + rng.randint(0, 12 * HOUR)
-        if _meets((began - HOUR, began + duration + 4 * HOUR), quiet):
-            began = quiet[1] + rng.randint(0, 6 * HOUR)
-        job = ask(rng, "nlp", next(numbers))
-        failed = began + duration // 3 if number == 1 else None
-        resumed = failed + 25 * 60 if failed else began
+        started = start + (2 + 5 * number) * DAY + rng.randint(0, 12 * HOUR)
+        if _overlaps((started - HOUR, started + duration + 4 * HOUR), quiet):
+            started = quiet[1] + rng.randint(0, 6 * HOUR)
+        job = random_job(rng, "nlp", next(numbers))
+        failed = started + duration // 3 if number == 1 else None
+        resumed = failed + 25 * 60 if failed else started
         ended = resumed + (duration * 3 // 4 if failed else duration)
-        existed = (began - rng.randint(500, 900), ended + rng.randint(300, 700))
+        existed = (started - rng.randint(500, 900), ended + rng.randint(300, 700))
         gang = tuple(sorted((launch(rng, H100, existed) for _ in range(size)), key=lambda machine: machine.machine_id))
         machines += gang
         if failed:
-            attempts.append(Attempt(job, 1, began, failed, "failed", gang, H100.kind.gpus * MICRO))
+            attempts.append(Attempt(job, 1, started, failed, "failed", gang, H100.kind.gpus * MICRO))
         attempts.append(Attempt(job, 2 if failed else 1, resumed, ended, "completed", gang, H100.kind.gpus * MICRO))
     return machines, [attempt for attempt in attempts if attempt.started < end]
 
 
-def _meets(first: Span, second: Span) -> bool:
+def _overlaps(first: Span, second: Span) -> bool:
     return first[0] < second[1] and second[0] < first[1]

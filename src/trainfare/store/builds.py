@@ -1,7 +1,7 @@
-"""Builds that are running, for lakes where no operating system can tell: each says now and then that it is still there.
+"""Running builds, for lakes where the operating system cannot track them: each build sends heartbeats.
 
-One that has been silent for too long is given up. From then on it can add nothing to the catalog, so what it wrote may be swept:
-giving up and adding are transactions, and one of them comes first.
+A build whose heartbeat is too old is abandoned. From then on it can add nothing to the catalog, so its files may be
+swept: abandoning and adding are transactions, and one of them comes first.
 """
 
 import threading
@@ -12,69 +12,69 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, delete, insert, select, text, update
 
 from trainfare.errors import IncompleteError, TrainfareError
-from trainfare.places import BUILD_ID
+from trainfare.files.locations import BUILD_ID
 from trainfare.store.database import Database
 from trainfare.store.layout import new_build_id
 from trainfare.store.schema import BUILDS
 
-HEARD_SECONDS = 30
-"""How often a build says that it is there."""
-SILENT = timedelta(minutes=15)
-"""After this long without a word a build is given up."""
+HEARTBEAT_SECONDS = 30
+"""The interval between the heartbeats of a build."""
+HEARTBEAT_TIMEOUT = timedelta(minutes=15)
+"""A build without a heartbeat for this long is abandoned."""
 
 
 class Builds:
-    """The builds that a catalog knows of."""
+    """The running builds of a catalog."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @contextmanager
     def running(self) -> Iterator[str]:
-        """Enter a new build and give its id; it counts as running until the block ends, or this process does."""
+        """Register a new build and yield its id. It counts as running until the block or this process ends."""
         build_id, over = new_build_id(), threading.Event()
         with self._database.write() as connection:
-            connection.execute(insert(BUILDS), {"build_id": build_id, "heard_at": _now(connection)})
-        speaker = threading.Thread(target=self._speak, args=(build_id, over), daemon=True)
-        speaker.start()
+            connection.execute(insert(BUILDS), {"build_id": build_id, "heartbeat_at": _now(connection)})
+        heartbeat = threading.Thread(target=self._send_heartbeats, args=(build_id, over), daemon=True)
+        heartbeat.start()
         try:
             yield build_id
         finally:
             over.set()
-            speaker.join()
+            heartbeat.join()
             with self._database.write() as connection:
-                connection.execute(delete(BUILDS).where(BUILDS.c.build_id == build_id, BUILDS.c.given_up_at.is_(None)))
+                connection.execute(delete(BUILDS).where(BUILDS.c.build_id == build_id, BUILDS.c.abandoned_at.is_(None)))
 
-    def _speak(self, build_id: str, over: threading.Event) -> None:
-        while not over.wait(HEARD_SECONDS):
+    def _send_heartbeats(self, build_id: str, over: threading.Event) -> None:
+        while not over.wait(HEARTBEAT_SECONDS):
             try:
                 with self._database.write() as connection:
-                    heard = {"heard_at": _now(connection)}
-                    connection.execute(update(BUILDS).where(BUILDS.c.build_id == build_id).values(heard))
+                    now = {"heartbeat_at": _now(connection)}
+                    connection.execute(update(BUILDS).where(BUILDS.c.build_id == build_id).values(now))
             except TrainfareError:
-                continue  # the database is busy or away; if it stays away, the build cannot publish either
+                continue  # The database is busy or unreachable; while that lasts, the build cannot publish either.
 
-    def alive(self) -> set[str]:
-        """The ids of the builds that are running. Those that were silent for too long are given up now."""
+    def running_ids(self) -> set[str]:
+        """The ids of running builds. Builds whose heartbeat is too old are abandoned now."""
         with self._database.write() as connection:
             now = _now(connection)
-            silent = BUILDS.c.given_up_at.is_(None), BUILDS.c.heard_at < now - SILENT
-            connection.execute(update(BUILDS).where(*silent).values(given_up_at=now))
-            return set(connection.execute(select(BUILDS.c.build_id).where(BUILDS.c.given_up_at.is_(None))).scalars())
+            overdue = BUILDS.c.abandoned_at.is_(None), BUILDS.c.heartbeat_at < now - HEARTBEAT_TIMEOUT
+            connection.execute(update(BUILDS).where(*overdue).values(abandoned_at=now))
+            return set(connection.execute(select(BUILDS.c.build_id).where(BUILDS.c.abandoned_at.is_(None))).scalars())
 
 
-def require_not_given_up(connection: Connection, names: Iterable[str]) -> None:
-    """Refuse files of a build that was given up: they may be gone already."""
+def require_not_abandoned(connection: Connection, names: Iterable[str]) -> None:
+    """Reject files of an abandoned build: they may be swept already."""
     ids = {build for name in names for build in BUILD_ID.findall(name)}
-    wanted = select(BUILDS.c.build_id).where(BUILDS.c.build_id.in_(ids), BUILDS.c.given_up_at.is_not(None))
+    wanted = select(BUILDS.c.build_id).where(BUILDS.c.build_id.in_(ids), BUILDS.c.abandoned_at.is_not(None))
     if ids and connection.execute(wanted).first():
-        what = f"this build was not heard of for {SILENT // timedelta(minutes=1)} minutes, and was given up"
+        what = f"this build sent no heartbeat for {HEARTBEAT_TIMEOUT // timedelta(minutes=1)} minutes and was abandoned"
         raise IncompleteError("build", what, "Run trainfare build again.")
 
 
 def _now(connection: Connection) -> datetime:
-    """The time by one clock: that of the database's server, or of this machine, where the file is."""
+    """The time of one clock: the database server's, or this machine's for a SQLite file."""
     if connection.dialect.name == "postgresql":
-        told: datetime = connection.execute(text("SELECT clock_timestamp()")).scalar_one()
-        return told
+        server_time: datetime = connection.execute(text("SELECT clock_timestamp()")).scalar_one()
+        return server_time
     return datetime.now(UTC)

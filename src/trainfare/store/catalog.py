@@ -1,76 +1,104 @@
-"""The catalog: which files are which version of what. Publishing is one transaction here, or nothing."""
+"""The catalog: which files are which version of which month. Publishing is one transaction."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, Table, func, insert, select, union
+from sqlalchemy import Connection, Select, Table, func, insert, select, union, update
 
-from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.errors import DamagedError, IncompleteError, Problems, TrainfareError
+from trainfare.files.digests import Digest
 from trainfare.period import Month
-from trainfare.store import audit
+from trainfare.store import audit, checked_rows, checksums
 from trainfare.store.access import Access
-from trainfare.store.attention import Attention
 from trainfare.store.audit import Audit
-from trainfare.store.builds import Builds, require_not_given_up
+from trainfare.store.builds import Builds, require_not_abandoned
 from trainfare.store.database import Database
-from trainfare.store.records import Book, Closing, Delivery, NewBook, NewDelivery, Total
-from trainfare.store.schema import BOOK_DELIVERIES, BOOK_FILES, BOOK_TOTALS, BOOKS, CLOSINGS, DELIVERIES, IDENTITY
+from trainfare.store.findings import FindingLog
+from trainfare.store.rate_limits import RateLimits
+from trainfare.store.records import Book, Checksum, Closing, Delivery, MigratedFiles, NewBook, NewDelivery, Total
+from trainfare.store.schema import (
+    AUDIT,
+    BOOK_DELIVERIES,
+    BOOK_FILES,
+    BOOK_TOTALS,
+    BOOKS,
+    CLOSINGS,
+    DELIVERIES,
+    IDENTITY,
+)
 
 
 class Catalog:
-    """What was delivered, what was published, what is closed. Rows are added, never changed."""
+    """Deliveries, published books and closings. Rows are added, never changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @property
     def access(self) -> Access:
-        """Who may come in."""
+        """Users, tokens and sessions."""
         return Access(self._database)
 
     @property
     def audit(self) -> Audit:
-        """Who changed what."""
+        """The audit log."""
         return Audit(self._database)
 
     @property
-    def attention(self) -> Attention:
-        """The lives of findings."""
-        return Attention(self._database)
+    def finding_log(self) -> FindingLog:
+        """Which book showed which finding, and which findings were accepted."""
+        return FindingLog(self._database)
 
     @property
     def builds(self) -> Builds:
-        """Which builds are running, on lakes that cannot tell."""
+        """The running builds, for lakes that cannot track them."""
         return Builds(self._database)
+
+    @cached_property
+    def rate_limits(self) -> RateLimits:
+        """What clients of the service used lately."""
+        return RateLimits(self._database)
 
     @classmethod
     def open(cls, url_or_path: str | Path) -> "Catalog":
-        """Open a SQLite file or a PostgreSQL URL; make or update the schema where needed."""
+        """Open a SQLite file or a PostgreSQL URL; create or update the schema if needed."""
         return cls(Database(url_or_path))
 
+    @property
+    def where(self) -> str:
+        """The file or server of the catalog, without secrets."""
+        return self._database.where
+
     def dispose(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._database.engine.dispose()
 
     @property
     def id(self) -> str:
-        """What tells this catalog from every other one, wherever it is moved or copied to."""
+        """The unique id of this catalog, which it keeps when it is moved or copied."""
         with self._database.read() as connection:
             return str(connection.execute(select(IDENTITY.c.catalog_id)).scalar_one())
+
+    @property
+    def book_format(self) -> int:
+        """The format of the stored books and archives."""
+        with self._database.read() as connection:
+            return int(connection.execute(select(IDENTITY.c.book_format)).scalar_one())
 
     # Deliveries
 
     def add_deliveries(self, new: Sequence[NewDelivery]) -> list[Delivery]:
-        """Add all or none, and give them in the same order. One known already comes back as it was first added,
+        """Add all or none, and return them in the same order. One that is already known is returned as first added,
         with the archive it had then.
         """
         with self._database.write() as connection:
+            checksums.require_counts(connection)
             known = [_find(connection, *_key(one)) for one in new]
-            require_not_given_up(connection, [one.archive for one, found in zip(new, known, strict=True) if not found])
+            require_not_abandoned(connection, [one.archive for one, found in zip(new, known, strict=True) if not found])
             return [_find(connection, *_key(one)) or _add(connection, one) for one in new]
 
     def find_delivery(self, source: str, content_sha256: str, settings_sha256: str) -> Delivery | None:
@@ -78,30 +106,74 @@ class Catalog:
             return _find(connection, source, content_sha256, settings_sha256)
 
     def deliveries(self, ids: Iterable[int]) -> list[Delivery]:
-        """The deliveries of these ids, in the order of the ids."""
-        wanted = select(DELIVERIES).where(DELIVERIES.c.id.in_(list(ids))).order_by(DELIVERIES.c.id)
+        """The deliveries with these ids, ordered by id."""
+        query = select(DELIVERIES).where(DELIVERIES.c.id.in_(list(ids))).order_by(DELIVERIES.c.id)
         with self._database.read() as connection:
-            return [Delivery(**row) for row in connection.execute(wanted).mappings()]
+            return _deliveries(connection, query)
+
+    def replace_archives(self, archives: Mapping[int, tuple[str, Digest]]) -> None:
+        """Name new archives of deliveries, by id: the old ones were lost or damaged, and written again."""
+        with self._database.write() as connection:
+            checked_rows.require_table(connection, DELIVERIES)
+            require_not_abandoned(connection, [path for path, _ in archives.values()])
+            for delivery_id, (path, digest) in archives.items():
+                values = {"archive": path, "archive_size": digest.size, "archive_sha256": digest.sha256}
+                connection.execute(update(DELIVERIES).where(DELIVERIES.c.id == delivery_id).values(values))
+                details = {"delivery": delivery_id, "archive": path, "sha256": digest.sha256}
+                audit.append(connection, audit.current_user(), "archive written again", details)
+            checked_rows.record_deliveries(connection, archives)
+
+    # Checksums
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether the digests of all files are recorded. A catalog of an older Trainfare has none yet."""
+        with self._database.read() as connection:
+            return bool(checksums.recorded(connection))
+
+    def record_checksums(self, digests: Mapping[str, Digest]) -> None:
+        """Record the digests of all files that the catalog names, once: rows that have checksums stay as they are."""
+        with self._database.write() as connection:
+            if checksums.recorded(connection):
+                return
+            added = connection.execute(select(BOOKS.c.id).where(BOOKS.c.row_sha256.is_not(None)).limit(1)).first()
+            if added:
+                raise DamagedError("catalog", "its checksums were removed", checksums.RESTORE)
+            checked_rows.record_all(connection, digests)
+            checksums.record_audit(connection, audit.checksum(connection))
+
+    def checksums(self) -> dict[str, Checksum]:
+        """The number of rows and the fingerprint of each table that is checked, by name."""
+        with self._database.read() as connection:
+            return checksums.recorded(connection)
+
+    def check_rows(self, problems: Problems) -> None:
+        """Report everything in the catalog that is not as it was added."""
+        with self._database.read() as connection:
+            checked_rows.check_all(connection, problems)
+        if what := self.audit.verify().problem:
+            problems.add("audit log", what, checksums.RESTORE)
 
     # Books
 
     def publish(self, month: Month, expected_version: int | None, book: NewBook) -> Book:
-        """Add the version after `expected_version` (none: the first) with all its parts, or nothing.
+        """Add the version after `expected_version` (None: the first) with all its parts, or nothing.
 
         Of two builds that started from the same version, exactly one is published.
         """
         _require_balance(month, book.totals)
         with self._database.write() as connection:
-            require_not_given_up(connection, book.files.values())
+            require_not_abandoned(connection, book.files.values())
             latest = _latest_version(connection, month)
             _require_still_open(connection, month)
             if latest != expected_version:
                 what = f"another build published version {latest} while this one ran"
                 raise IncompleteError(f"book {month}", what, "Run trainfare build again.")
             version = (latest or 0) + 1
+            checksums.require_counts(connection)
             _insert_book(connection, month, version, book)
-            told = {"month": str(month), "version": version, "inputs": book.inputs_sha256}
-            audit.append(connection, audit.person(), "book published", told)
+            details = {"month": str(month), "version": version, "inputs": book.inputs_sha256}
+            audit.append(connection, audit.current_user(), "book published", details)
             return _books(connection, _newest_first(month).limit(1))[0]
 
     def latest(self, month: Month) -> Book | None:
@@ -110,7 +182,7 @@ class Catalog:
         return found[0] if found else None
 
     def book(self, month: Month, version: int) -> Book:
-        """One version of a month; if it is not there, the error lists those that are."""
+        """One version of a month. If it does not exist, the error lists those that do."""
         with self._database.read() as connection:
             found = _books(connection, _newest_first(month).where(BOOKS.c.version == version))
             if found:
@@ -118,16 +190,16 @@ class Catalog:
             latest = _latest_version(connection, month)
         if latest is None:
             raise _no_book(month)
-        there = "There is only version 1." if latest == 1 else f"There are versions 1 to {latest}."
-        raise TrainfareError(f"book {month}", f"there is no version {version}", there)
+        existing = "There is only version 1." if latest == 1 else f"There are versions 1 to {latest}."
+        raise TrainfareError(f"book {month}", f"there is no version {version}", existing)
 
     def books(self) -> list[Book]:
-        """Every version of every month, in this order."""
+        """Every version of every month, by month and version."""
         with self._database.read() as connection:
-            return _books(connection, _with_closing().order_by(BOOKS.c.month, BOOKS.c.version))
+            return _books(connection, checked_rows.with_closing().order_by(BOOKS.c.month, BOOKS.c.version))
 
-    def mark(self) -> tuple[int, int]:
-        """Changes whenever a book is published or a month is closed; quick to ask."""
+    def change_marker(self) -> tuple[int, int]:
+        """A value that changes whenever a book is published or a month is closed. It is cheap to query."""
         published = select(
             func.coalesce(func.max(BOOKS.c.id), 0), select(func.count(CLOSINGS.c.month)).scalar_subquery()
         )
@@ -143,32 +215,64 @@ class Catalog:
     # Closings
 
     def close(self, month: Month, by: str, note: str, version: int | None = None) -> Closing:
-        """Close a month with its latest version, if that is still the one that was looked at. It can be done once, and is never undone."""
+        """Close a month with its latest version, provided that is still `version`. A month is closed once, for good."""
         with self._database.write() as connection:
             book = connection.execute(_newest_first(month).limit(1)).mappings().first()
             if book is None:
                 raise _no_book(month)
-            if before := _closing(connection, month):
-                on, version = f"{before.closed_at:%Y-%m-%d}", before.version
-                what = f"it was closed on {on} by {before.closed_by}, with version {version}"
+            if earlier := _closing(connection, month):
+                on, version = f"{earlier.closed_at:%Y-%m-%d}", earlier.version
+                what = f"it was closed on {on} by {earlier.closed_by}, with version {version}"
                 raise TrainfareError(f"book {month}", what, _CLOSED_HELP)
             if version and version != book["version"]:
-                what = f"version {book['version']} was published meanwhile"
-                raise IncompleteError(f"book {month}", what, "Look at it, then close that one.")
-            row = {"month": month, "book_id": book["id"], "closed_at": _now(), "closed_by": by, "note": note}
-            connection.execute(insert(CLOSINGS), row)
-            told = {"month": str(month), "version": book["version"], "note": note}
-            audit.append(connection, by, "month closed", told)
-            return Closing(month, book["version"], row["closed_at"], by, note)
+                what = f"version {book['version']} was published in the meantime"
+                raise IncompleteError(f"book {month}", what, "Review it, then close that version.")
+            checksums.require_counts(connection)
+            details = {"month": str(month), "version": book["version"], "note": note}
+            audit.append(connection, by, "month closed", details)
+            logged = checksums.recorded(connection).get(AUDIT.name)
+            anchor = (logged.rows, logged.head) if logged else (None, None)
+            closing = Closing(month, book["version"], _now(), by, note, *anchor)
+            row_sha256 = checksums.of_closing(closing)
+            row = {name: value for name, value in vars(closing).items() if name != "version"}
+            connection.execute(insert(CLOSINGS), row | {"book_id": book["id"], "row_sha256": row_sha256})
+            checksums.extend(connection, CLOSINGS, row_sha256)
+            return closing
 
     def closing(self, month: Month) -> Closing | None:
         with self._database.read() as connection:
             return _closing(connection, month)
 
     def closings(self) -> dict[Month, Closing]:
-        """The closings of all months that are closed."""
+        """The closing of every closed month."""
         with self._database.read() as connection:
-            return {row[0]: Closing(*row) for row in connection.execute(_closed())}
+            is_checked = checksums.require_counts(connection)
+            return {row[0]: checked_rows.closing(row, is_checked) for row in connection.execute(checked_rows.closed())}
+
+    def all_deliveries(self) -> list[Delivery]:
+        """Every delivery, ordered by id."""
+        with self._database.read() as connection:
+            return _deliveries(connection, select(DELIVERIES).order_by(DELIVERIES.c.id))
+
+    def replace_files(self, migrated: MigratedFiles) -> None:
+        """Switch all books and deliveries to migrated files, unless another process did so first.
+
+        This is the only change to rows that were added before. Versions, totals, fingerprints and closings stay.
+        """
+        with self._database.write() as connection:
+            if connection.execute(select(IDENTITY.c.book_format)).scalar_one() >= migrated.book_format:
+                return
+            _require_complete(connection, migrated)
+            require_not_abandoned(connection, migrated.paths)
+            for (book_id, name), (new_name, path) in migrated.tables.items():
+                row = (BOOK_FILES.c.book_id == book_id, BOOK_FILES.c.table_name == name)
+                connection.execute(update(BOOK_FILES).where(*row).values(table_name=new_name, path=path))
+            for delivery_id, (format_, path) in migrated.archives.items():
+                archived = update(DELIVERIES).where(DELIVERIES.c.id == delivery_id)
+                connection.execute(archived.values(format=format_, archive=path))
+            connection.execute(update(IDENTITY).values(book_format=migrated.book_format))
+            details = {"format": migrated.book_format, "files": len(migrated.tables) + len(migrated.archives)}
+            audit.append(connection, audit.current_user(), "stored books migrated", details)
 
     def referenced_files(self) -> set[str]:
         """Every file of the lake that a book or a delivery names."""
@@ -176,7 +280,7 @@ class Catalog:
             return set(connection.execute(union(select(BOOK_FILES.c.path), select(DELIVERIES.c.archive))).scalars())
 
 
-_CLOSED_HELP = "A closed month does not change; what comes later is an adjustment in the next open month."
+_CLOSED_HELP = "A closed month does not change. Later charges are booked as an adjustment in the next open month."
 
 
 def _now() -> datetime:
@@ -192,13 +296,18 @@ def _key(one: NewDelivery) -> tuple[str, str, str]:
 
 
 def _find(connection: Connection, source: str, content_sha256: str, settings_sha256: str) -> Delivery | None:
-    wanted = select(DELIVERIES).where(
+    query = select(DELIVERIES).where(
         DELIVERIES.c.source == source,
         DELIVERIES.c.content_sha256 == content_sha256,
         DELIVERIES.c.settings_sha256 == settings_sha256,
     )
-    row = connection.execute(wanted).mappings().first()
-    return Delivery(**row) if row else None
+    found = _deliveries(connection, query)
+    return found[0] if found else None
+
+
+def _deliveries(connection: Connection, query: Select[Any]) -> list[Delivery]:
+    is_checked = checksums.require_counts(connection)
+    return [checked_rows.delivery(row, is_checked) for row in connection.execute(query).mappings()]
 
 
 def _add(connection: Connection, one: NewDelivery) -> Delivery:
@@ -206,24 +315,37 @@ def _add(connection: Connection, one: NewDelivery) -> Delivery:
     # A file name need not be UTF-8, but a text column must be.
     values["path"] = one.path.encode("utf-8", "backslashreplace").decode()
     row = connection.execute(insert(DELIVERIES).returning(DELIVERIES), values).mappings().one()
-    return Delivery(**row)
+    added = checked_rows.delivery(row, is_checked=False)
+    row_sha256 = checksums.of_delivery(added)
+    connection.execute(update(DELIVERIES).where(DELIVERIES.c.id == added.id).values(row_sha256=row_sha256))
+    checksums.extend(connection, DELIVERIES, row_sha256)
+    return added
 
 
 def _require_balance(month: Month, totals: Iterable[Total]) -> None:
-    """The last gate: whatever went wrong before, no book is published that lost or made money."""
+    """The last check: whatever went wrong before, no book is published whose shares differ from its charges."""
     for total in totals:
         if total.charges != total.shares:
             what = (
                 f"{total.basis} of {total.source} does not add up: "
                 f"charges {total.charges:f} {total.currency}, shares {total.shares:f} {total.currency}"
             )
-            do = "Nothing was published. This is a fault in Trainfare: report it."
+            do = "Nothing was published. Internal error; please report it."
             raise TrainfareError(f"book {month}", what, do)
 
 
 def _require_still_open(connection: Connection, month: Month) -> None:
     if closing := _closing(connection, month):
         raise IncompleteError(f"book {month}", f"the month is closed, with version {closing.version}", _CLOSED_HELP)
+
+
+def _require_complete(connection: Connection, migrated: MigratedFiles) -> None:
+    """Reject a migration during which files were added: they would keep the old format."""
+    tables = set(connection.execute(select(BOOK_FILES.c.book_id, BOOK_FILES.c.table_name)).tuples())
+    deliveries = set(connection.execute(select(DELIVERIES.c.id)).scalars())
+    if tables != migrated.tables.keys() or deliveries != migrated.archives.keys():
+        what = "another process added files while the stored books were migrated"
+        raise IncompleteError("catalog", what, "Stop processes of the older Trainfare and run the command again.")
 
 
 def _latest_version(connection: Connection, month: Month) -> int | None:
@@ -241,59 +363,37 @@ def _insert_book(connection: Connection, month: Month, version: int, book: NewBo
     }
     book_id = connection.execute(insert(BOOKS).returning(BOOKS.c.id), row).scalar_one()
     parts: dict[Table, list[dict[str, Any]]] = {
-        BOOK_FILES: [{"table_name": name, "path": path, "rows": book.rows[name]} for name, path in book.files.items()],
+        BOOK_FILES: [
+            {"table_name": name, "path": path, "rows": book.rows[name], **_digest_columns(book.digests.get(name))}
+            for name, path in book.files.items()
+        ],
         BOOK_TOTALS: [asdict(total) for total in book.totals],
         BOOK_DELIVERIES: [{"delivery_id": delivery} for delivery in book.deliveries],
     }
     for table, rows in parts.items():
         if rows:
             connection.execute(insert(table), [{"book_id": book_id, **each} for each in rows])
+    (added,) = checked_rows.books(
+        connection, checked_rows.with_closing().where(BOOKS.c.id == book_id), is_checked=False
+    )
+    row_sha256 = checksums.of_book(added)
+    connection.execute(update(BOOKS).where(BOOKS.c.id == book_id).values(row_sha256=row_sha256))
+    checksums.extend(connection, BOOKS, row_sha256)
 
 
-def _with_closing() -> Select[Any]:
-    closed = CLOSINGS.c.book_id.is_not(None).label("closed")
-    return select(BOOKS, closed).select_from(BOOKS.outerjoin(CLOSINGS, CLOSINGS.c.book_id == BOOKS.c.id))
+def _digest_columns(digest: Digest | None) -> dict[str, Any]:
+    return {"size": digest.size if digest else None, "sha256": digest.sha256 if digest else None}
 
 
 def _newest_first(month: Month) -> Select[Any]:
-    return _with_closing().where(BOOKS.c.month == month).order_by(BOOKS.c.version.desc())
+    return checked_rows.with_closing().where(BOOKS.c.month == month).order_by(BOOKS.c.version.desc())
 
 
-def _books(connection: Connection, wanted: Select[Any]) -> list[Book]:
-    heads = connection.execute(wanted).mappings().all()
-    files = _parts(connection, BOOK_FILES, wanted)
-    totals = _parts(connection, BOOK_TOTALS, wanted)
-    deliveries = _parts(connection, BOOK_DELIVERIES, wanted)
-    return [
-        Book(
-            **head,
-            files={row["table_name"]: row["path"] for row in files[head["id"]]},
-            rows={row["table_name"]: row["rows"] for row in files[head["id"]]},
-            totals=tuple(
-                Total(row["source"], row["currency"], row["basis"], row["charges"], row["shares"])
-                for row in totals[head["id"]]
-            ),
-            deliveries=tuple(row["delivery_id"] for row in deliveries[head["id"]]),
-        )
-        for head in heads
-    ]
-
-
-def _parts(connection: Connection, table: Table, wanted: Select[Any]) -> dict[int, list[RowMapping]]:
-    """Rows of a table by the wanted book they belong to, in the order of their key."""
-    ids = wanted.with_only_columns(BOOKS.c.id)
-    rows = connection.execute(select(table).where(table.c.book_id.in_(ids)).order_by(*table.primary_key))
-    found: dict[int, list[RowMapping]] = defaultdict(list)
-    for row in rows.mappings():
-        found[row["book_id"]].append(row)
-    return found
-
-
-def _closed() -> Select[Any]:
-    columns = (CLOSINGS.c.month, BOOKS.c.version, CLOSINGS.c.closed_at, CLOSINGS.c.closed_by, CLOSINGS.c.note)
-    return select(*columns).join(BOOKS, CLOSINGS.c.book_id == BOOKS.c.id)
+def _books(connection: Connection, query: Select[Any]) -> list[Book]:
+    return checked_rows.books(connection, query, checksums.require_counts(connection))
 
 
 def _closing(connection: Connection, month: Month) -> Closing | None:
-    row = connection.execute(_closed().where(CLOSINGS.c.month == month)).first()
-    return Closing(*row) if row else None
+    is_checked = checksums.require_counts(connection)
+    row = connection.execute(checked_rows.closed().where(CLOSINGS.c.month == month)).first()
+    return checked_rows.closing(row, is_checked) if row else None

@@ -1,14 +1,15 @@
-"""The database under the catalog: SQLite in a file, or PostgreSQL by URL.
+"""The database of the catalog: SQLite in a file, or PostgreSQL by URL.
 
-Writers come one at a time on both: BEGIN IMMEDIATE on SQLite, one advisory lock on PostgreSQL. So what a writing
-transaction has read still holds when it commits. Readers never wait. A SQLite file must be on a local disk, as its
+Both admit one writer at a time: BEGIN IMMEDIATE on SQLite, an advisory lock on PostgreSQL. So whatever a writing
+transaction has read still holds when it commits. Readers never wait. A SQLite file must be on a local disk, because its
 write-ahead log does not work over a network.
 
-Who may only read opens a SQLite file as it lies there, with the log of a writer if there is one, and makes nothing beside it.
-Each transaction looks anew, so that none holds on to a file that a writer is about to change.
+A user who may only read opens a SQLite file as it is, together with the log of a writer if there is one, and creates no
+files next to it. Each transaction opens the file again, so that none holds a file that a writer is about to change.
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,14 +21,17 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from trainfare.errors import IncompleteError, TrainfareError, UnreachableError, UnwritableError
+from trainfare.errors import DamagedError, IncompleteError, TrainfareError, UnreachableError, UnwritableError
 from trainfare.store.schema import REVISION, VERSION_TABLE
 
 WAIT_SECONDS = 30
-"""How long a writer waits for another one."""
+"""How long a writer waits for another writer."""
+
+CHECKED_TABLES = ("books", "book_files", "book_totals", "book_deliveries", "deliveries", "closings", "table_checksums")
+"""The tables that decide which figures are shown."""
 
 _WRITERS_LOCK = 0x7261696E66617265
-"""Any number does, as long as every version of Trainfare takes the same."""
+"""Any number works, as long as every version of Trainfare uses the same."""
 
 _AS_WRITER: dict[str, dict[str, Any]] = {
     "sqlite": {"writes": True},
@@ -39,18 +43,21 @@ _DAMAGED = (
     "this is not a catalog, or it is damaged",
     "Restore it from a backup, or move it and the lake away and build again.",
 )
-_UNOPENED = ("the catalog cannot be opened", "Use a folder that exists and that this user may write to.")
-_FULL = ("the disk is full", "Free some space and run the command again; what was published stands.")
+_NOT_OPENED = ("the catalog cannot be opened", "Use a folder that exists and that this user may write to.")
+_FULL = ("the disk is full", "Free some space and run the command again. Published books are intact.")
 _FOREIGN = (
-    "the database has a table of the same name from something else",
-    "Give Trainfare a database, or a schema, of its own.",
+    "the database has a table of the same name from another application",
+    "Use a separate database or schema for Trainfare.",
 )
-_FAULTS = {
+_PROBLEMS = {
     "file is not a database": _DAMAGED,
-    "disk image is malformed": _DAMAGED,
-    "unable to open database file": _UNOPENED,
+    "malformed": _DAMAGED,
+    "unable to open database file": _NOT_OPENED,
     "disk is full": _FULL,
-    "disk i/o error": ("the disk is full or failing", "Free some space, or check the disk; what was published stands."),
+    "disk i/o error": (
+        "the disk is full or failing",
+        "Free some space, or check the disk. Published books are intact.",
+    ),
     "no space left on device": _FULL,
     "already exists": _FOREIGN,
 }
@@ -59,7 +66,7 @@ _BUSY = ("database is locked", "lock timeout")
 
 
 class Database:
-    """Transactions on one database, with its schema brought up to date."""
+    """Transactions on one database, whose schema is up to date."""
 
     def __init__(self, url_or_path: str | Path) -> None:
         url = _url(url_or_path)
@@ -72,6 +79,7 @@ class Database:
             do = "Install it with: pip install 'trainfare[postgres]'"
             raise TrainfareError(self.where, "PostgreSQL needs the package psycopg", do) from error
         self._bring_up_to_date()
+        self._require_intact()
 
     def _engine(self, url: URL) -> Engine:
         if self._read_only_folder:
@@ -80,16 +88,16 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that waits for nobody, and sees one state however much is published meanwhile."""
-        with self._told("read"), self.engine.connect() as connection:
+        """A transaction that never waits, and sees one state however much is published in the meantime."""
+        with self._translate_errors("read"), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that no other writer overlaps; committed at the end, or undone by an exception."""
+        """A transaction that no other writer overlaps; committed at the end, rolled back by an exception."""
         if self._read_only_folder:
             raise UnwritableError(str(self._read_only_folder))
-        with self._told("write"), self._writers.begin() as connection:
+        with self._translate_errors("write"), self._writers.begin() as connection:
             yield connection
 
     def _bring_up_to_date(self) -> None:
@@ -98,20 +106,31 @@ class Database:
         if found > REVISION:
             raise TrainfareError(
                 self.where,
-                f"the catalog is of a newer Trainfare (schema {found}; this one knows {REVISION})",
-                "Update this one: pip install --upgrade trainfare",
+                f"the catalog was written by a newer Trainfare (schema {found}; this version supports {REVISION})",
+                "Upgrade: pip install --upgrade trainfare",
             )
         if found < REVISION:
             try:
                 with self.write() as connection:
                     _upgrade(connection)
             except UnwritableError as error:
-                what = f"the catalog is of an older Trainfare (schema {found}; this one knows {REVISION}), and may not be written"
-                raise UnwritableError(self.where, what) from error
+                what = (
+                    f"an older Trainfare wrote the catalog (schema {found}, now {REVISION}), and it cannot be upgraded"
+                )
+                raise UnwritableError(self.where, f"{what}: no write access") from error
+
+    def _require_intact(self) -> None:
+        """Require that the tables of a SQLite file, whose pages have no checksums, can be read with their indexes."""
+        if self.engine.dialect.name == "sqlite":
+            with self.read() as connection:
+                for table in CHECKED_TABLES:
+                    found = connection.execute(text(f"PRAGMA integrity_check({table})")).scalars().all()
+                    if found != ["ok"]:
+                        raise DamagedError(self.where, *_DAMAGED)
 
     @contextmanager
-    def _told(self, right: str) -> Iterator[None]:
-        """Name the faults of the surroundings; anything else is ours, and stays as it is."""
+    def _translate_errors(self, right: str) -> Iterator[None]:
+        """Report errors of the environment as such. Any other error is a bug and passes unchanged."""
         try:
             yield
         except (IntegrityError, DataError):
@@ -123,7 +142,7 @@ class Database:
                 raise IncompleteError(self.where, what, "Run the command again when it is done.") from error
             if any(sign in reason.lower() for sign in _FORBIDDEN):
                 raise _forbidden(self.where, right) from error
-            for sign, (what, do) in _FAULTS.items():
+            for sign, (what, do) in _PROBLEMS.items():
                 if sign in reason.lower():
                     raise TrainfareError(self.where, what, do) from error
             if isinstance(error, OperationalError):
@@ -132,39 +151,45 @@ class Database:
 
     def _failed(self, reason: str) -> TrainfareError:
         if self.engine.dialect.name == "sqlite":
-            return TrainfareError(self.where, f"the catalog failed: {reason}", "Check the disk and its rights.")
-        return UnreachableError(self.where, reason, "Check the catalog's URL and that its server runs.")
+            return TrainfareError(self.where, f"the catalog failed: {reason}", "Check the disk and its permissions.")
+        return UnreachableError(self.where, reason, "Check the catalog's URL and that its server is running.")
 
 
 def _forbidden(where: str, right: str) -> TrainfareError:
     if right == "write":
-        return UnwritableError(where, "the catalog may be read, but not written")
-    return TrainfareError(where, "this user may not read the catalog", "Ask for the right to read it.")
+        return UnwritableError(where, "the catalog is read-only for this user")
+    return TrainfareError(where, "this user may not read the catalog", "Request read permission.")
 
 
 def _url(url_or_path: str | Path) -> URL:
-    """A path is a SQLite file; a URL is read as such, always with the driver we test with."""
-    if isinstance(url_or_path, Path) or "://" not in url_or_path:
+    """A path is a SQLite file. A URL always gets the driver that is tested."""
+    if isinstance(url_or_path, Path) or not _LIKE_A_URL.search(url_or_path):
         return URL.create("sqlite+pysqlite", database=str(url_or_path))
+    # The text may contain a password, so it is not shown.
+    if "://" not in url_or_path:
+        raise TrainfareError("catalog", "its URL is mistyped: :// is missing", _URL_HELP)
     try:
         url = make_url(url_or_path)
     except (ArgumentError, ValueError):
-        # The text may hold a password, so it is not shown.
-        raise TrainfareError("catalog", "its URL cannot be read", _URL_HELP) from None
+        raise TrainfareError("catalog", "its URL is invalid", _URL_HELP) from None
     if "@" in (url.host or ""):
-        raise TrainfareError("catalog", "its URL has a bare @ in the password", "Write it as %40.")
+        raise TrainfareError("catalog", "its URL has an unescaped @ in the password", "Write it as %40.")
+    if "@" in (url.database or "") and not _is_sqlite(url):
+        raise TrainfareError("catalog", "its URL has an @ after the host", _URL_HELP)
     drivers = {"sqlite": "sqlite+pysqlite", "postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg"}
     kind = url.drivername.split("+")[0]
     if kind not in drivers or (kind == "sqlite" and not url.database):
-        raise TrainfareError("catalog", f"'{url.drivername}' is not a database for a catalog", _URL_HELP)
+        raise TrainfareError("catalog", f"'{url.drivername}' is not a supported database for a catalog", _URL_HELP)
     return url.set(drivername=drivers[kind])
 
 
+_LIKE_A_URL = re.compile(r"://|^[A-Za-z][A-Za-z0-9+]+(:|//)|:[^/@]*@")
+"""A scheme, or a user with a password: no file is named like that, and none may be, because names are displayed."""
 _URL_HELP = "Use a file, or a URL such as postgresql://user@host/database."
 
 
 def _shown(url: URL) -> str:
-    """The URL without anything secret: a password may be in its query, too."""
+    """The URL without secrets. The query may contain a password, too."""
     if _is_sqlite(url):
         return url.database or ""
     return url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
@@ -175,7 +200,7 @@ def _is_sqlite(url: URL) -> bool:
 
 
 def _read_only_folder(url: URL) -> Path | None:
-    """The folder of a SQLite file that is there and that this user may not write, or not the folder; None for any other."""
+    """The folder of an existing SQLite file if this user may not write the file or the folder; otherwise None."""
     path = Path(url.database or "")
     if not _is_sqlite(url) or not path.is_file():
         return None
@@ -205,7 +230,7 @@ def _sqlite_engine(url: URL) -> Engine:
 
 
 def _with_own_transactions(engine: Engine) -> Engine:
-    """Transactions of SQLite are begun here, never by the driver's own rules."""
+    """Begin SQLite transactions explicitly, never by the driver's own rules."""
 
     @event.listens_for(engine, "connect", insert=True)
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
@@ -235,17 +260,17 @@ def _writes(connection: Connection) -> bool:
 
 
 def _revision(connection: Connection) -> int:
-    """The schema the database has; 0 if it has none yet."""
+    """The schema revision of the database; 0 if it has none yet."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return 0
     return int(connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar() or 0)
 
 
 def _upgrade(connection: Connection) -> None:
-    """Bring the schema up to date, unless another process did while we waited."""
+    """Upgrade the schema, unless another process did while this one waited."""
     if _revision(connection) >= REVISION:
         return
-    # Alembic takes half a second to import, and is needed once in a catalog's life.
+    # Importing Alembic takes half a second, and it is needed once per upgrade.
     from alembic import command
     from alembic.config import Config
 

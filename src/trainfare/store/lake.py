@@ -1,5 +1,7 @@
-"""The lake in a folder: a build holds an operating system lock for as long as it runs; the system frees it however the
-build ends, so what a killed build left can be told from what a running one is about to publish.
+"""The lake in a folder. A build holds an operating system lock while it runs.
+
+The system releases the lock however the build ends, so the files of a killed build can be distinguished from those that
+a running build is about to publish.
 """
 
 import errno
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainfare.errors import TrainfareError, UnwritableError
-from trainfare.places import BUILD_ID, Place, fsync
+from trainfare.files.locations import BUILD_ID, Location, fsync
 from trainfare.store.layout import OWNER, Layout, new_build_id, require_owner, with_parents
 
 _LOCKS = ".building"
@@ -21,55 +23,67 @@ _LOCKS = ".building"
 
 @dataclass(frozen=True)
 class Lake(Layout):
-    """A folder of files. Which of them count, the catalog says."""
+    """A folder of files. The catalog says which of them are in use."""
 
     root: Path
 
     def claim(self, catalog_id: str) -> None:
-        """Make the lake if it is not there, for the catalog of this id. A lake of another catalog is refused.
+        """Create the lake if it does not exist, for the catalog with this id. A lake of another catalog is rejected.
 
-        Sweeping by the wrong catalog would remove everything, as that one names none of these files.
+        A sweep by the wrong catalog would remove everything, because that catalog names none of these files.
         """
-        with _told(self.root):
+        with _translate_errors(self.root):
             if not self.root.is_dir():
                 self.root.mkdir(parents=True, exist_ok=True)
                 fsync(self.root.parent)
             mark = self.root / OWNER
             if not mark.exists():
-                self._write_mark(mark, catalog_id)
+                self.write_mark(OWNER, catalog_id)
             owner = mark.read_text(encoding="utf-8").strip()
         require_owner(self.root, owner, catalog_id)
 
-    def _write_mark(self, mark: Path, catalog_id: str) -> None:
-        draft = mark.with_name(f"{OWNER}.{secrets.token_hex(4)}")
-        draft.write_text(f"{catalog_id}\n", encoding="utf-8")
-        fsync(draft)
-        draft.replace(mark)
-        fsync(self.root)
+    def write_mark(self, name: str, text: str) -> None:
+        """Write a small file of the lake itself, completely or not at all."""
+        mark = self.root / name
+        draft = mark.with_name(f"{name}.{secrets.token_hex(4)}")
+        with _translate_errors(self.root):
+            try:
+                draft.write_text(f"{text}\n", encoding="utf-8")
+                fsync(draft)
+                draft.replace(mark)
+            finally:
+                draft.unlink(missing_ok=True)
+            fsync(self.root)
 
-    def lost(self, names: set[str]) -> set[str]:
-        """Those of these files that are not there."""
+    def read_mark(self, name: str) -> str | None:
+        """The text of a small file of the lake itself; None if there is none."""
+        try:
+            return (self.root / name).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return None
+
+    def missing(self, names: set[str]) -> set[str]:
+        """The names for which no file exists."""
         return {name for name in names if not (self.root / name).exists()}
 
-    def settle(self, names: Iterable[str]) -> None:
-        """Bring files, and every folder on the way down to them, onto the disk."""
+    def make_durable(self, names: Iterable[str]) -> None:
+        """Flush files, and every folder that leads to them, to disk."""
         folders: set[Path] = set()
         for path in (self.root / name for name in names):
-            with _told(path):
+            with _translate_errors(path):
                 for written in (path, *path.rglob("*")):
                     fsync(written)
-            way = path.relative_to(self.root).parents
-            folders.update(self.root / step for step in way)
+            folders.update(self.root / parent for parent in path.relative_to(self.root).parents)
         for folder in sorted(folders, reverse=True):
-            with _told(folder):
+            with _translate_errors(folder):
                 fsync(folder)
 
     @contextmanager
     def building(self) -> Iterator[str]:
-        """Hold the lock of a new build and give its id. Publish before leaving: after that, the rest is rubbish."""
+        """Hold the lock of a new build and yield its id. Publish inside the block: later, unnamed files are swept."""
         if not os.access(self.root, os.W_OK):
             raise UnwritableError(str(self.root))
-        with _told(self.root):
+        with _translate_errors(self.root):
             (self.root / _LOCKS).mkdir(parents=True, exist_ok=True)
             build_id, held = self._new_lock()
         try:
@@ -84,50 +98,50 @@ class Lake(Layout):
             path = self.root / _LOCKS / build_id
             held = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
             fcntl.flock(held, fcntl.LOCK_EX)
-            # A sweep may have come between the two calls, taken the file for a dead build's and removed it.
+            # Between the two calls, a sweep may have mistaken the file for a dead build's and removed it.
             if path.exists():
                 return build_id, held
             os.close(held)
 
-    def sweep(self, referenced: Callable[[], set[str]]) -> Sequence[Place]:
-        """Remove what no catalog row names and no running build is writing; say what was removed.
+    def sweep(self, referenced: Callable[[], set[str]]) -> Sequence[Location]:
+        """Remove files that no catalog row names and no running build is writing; return what was removed.
 
-        The order is what makes it safe: first the files, then who is running, and only then what is referenced.
-        A build that ended before we looked at its lock had published before that, so the answer names its files.
+        The order makes this safe: list the files first, then the running builds, and the references last. A build that
+        ended before its lock was checked had published by then, so the references include its files.
         """
-        with _told(self.root):
+        with _translate_errors(self.root):
             found = list(_written_by_builds(self.root)) if self.root.is_dir() else []
             running = self._running()
-            kept = with_parents(referenced())
-            return [path for path in found if not self._is_kept(path, kept, running) and _removed(path)]
+            in_use = with_parents(referenced())
+            return [path for path in found if not self._is_needed(path, in_use, running) and _removed(path)]
 
-    def _is_kept(self, path: Path, kept: set[str], running: set[str]) -> bool:
+    def _is_needed(self, path: Path, in_use: set[str], running: set[str]) -> bool:
         builds = BUILD_ID.findall(path.name)
-        return self.relative(path) in kept or any(build in running for build in builds)
+        return self.relative(path) in in_use or any(build in running for build in builds)
 
     def _running(self) -> set[str]:
-        """The ids of builds that hold their lock. Locks nobody holds any more are removed."""
+        """The ids of builds that hold their lock. Lock files that nobody holds any more are removed."""
         locks = self.root / _LOCKS
         return {path.name for path in locks.iterdir() if _is_held(path)} if locks.is_dir() else set()
 
 
 def _is_held(lock: Path) -> bool:
     try:
-        opened = os.open(lock, os.O_RDWR)
+        descriptor = os.open(lock, os.O_RDWR)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         lock.unlink(missing_ok=True)
     except BlockingIOError:
         return True
     finally:
-        os.close(opened)
+        os.close(descriptor)
     return False
 
 
 def _written_by_builds(folder: Path) -> Iterator[Path]:
-    """Files and folders whose name holds a build's id. An engine may write a table as a folder, or a draft first."""
+    """Files and folders whose name contains a build id. An engine may write a table as a folder, or a draft first."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda each: each.name):
             if BUILD_ID.search(entry.name):
@@ -137,7 +151,7 @@ def _written_by_builds(folder: Path) -> Iterator[Path]:
 
 
 def _removed(path: Path) -> bool:
-    """Remove a file or folder; false if somebody else did so first."""
+    """Remove a file or folder; return False if another process removed it first."""
     try:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -149,8 +163,8 @@ def _removed(path: Path) -> bool:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Tell a fault of the file system with the path it is about."""
+def _translate_errors(path: Path) -> Iterator[None]:
+    """Report a file system error with the path it concerns."""
     try:
         yield
     except OSError as error:
@@ -158,7 +172,7 @@ def _told(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise TrainfareError(where, "the disk is full", "Free some space and run the command again.") from error
         if isinstance(error, FileNotFoundError):
-            do = "Files of the lake must not be moved or removed by hand; trainfare build makes those of open months again."
+            do = "Do not move or remove files of the lake by hand. trainfare build rebuilds those of open months."
             raise TrainfareError(where, "there is no such file", do) from error
         reason = (error.strerror or str(error)).lower()
         do = "Use a folder that this user may write to."

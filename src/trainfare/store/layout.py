@@ -1,6 +1,7 @@
-"""How a lake is laid out, wherever it is: Parquet under new names, written once, never changed.
+"""The paths of files in a lake, in a folder or an object store.
 
-Every name holds the id of the build that wrote it.
+Every file is Parquet, written once under a new name and never changed. Its name contains the id of the build that
+wrote it.
 """
 
 import secrets
@@ -10,11 +11,14 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from trainfare.errors import TrainfareError
+from trainfare.files.locations import Location
 from trainfare.period import Month
-from trainfare.places import Place
 
 OWNER = ".catalog"
-"""Names the catalog that the lake belongs to."""
+"""The file that names the catalog a lake belongs to."""
+
+CHECKSUMS = ".checksums"
+"""The file with a copy of the catalog's checksums."""
 
 _DELIVERIES = "deliveries"
 _SCRATCH = ".scratch"
@@ -22,45 +26,45 @@ _SCRATCH = ".scratch"
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything in a lake is."""
+    """The paths of a lake."""
 
-    root: Place
+    root: Location
 
-    def path(self, relative: str) -> Place:
-        """Where a file is that the catalog names."""
+    def path(self, relative: str) -> Location:
+        """The location of a file that the catalog names."""
         return self.root / relative
 
-    def relative(self, path: Place) -> str:
-        """The name by which the catalog knows a file of this lake."""
+    def relative(self, path: Location) -> str:
+        """The name of a file in the catalog."""
         return PurePosixPath(str(path)).relative_to(str(self.root)).as_posix()
 
-    def book_path(self, table: str, month: Month, build_id: str) -> Place:
+    def book_path(self, table: str, month: Month, build_id: str) -> Location:
         return self.root / table / f"month={month}" / f"{build_id}.parquet"
 
-    def delivery_path(self, sha256: str, build_id: str, suffix: str = ".parquet") -> Place:
-        """A new name at every call, so that nothing archived is ever written over, even for equal content."""
+    def delivery_path(self, sha256: str, build_id: str, suffix: str = ".parquet") -> Location:
+        """A new name on every call, so that no archive is ever overwritten, even by equal content."""
         return self.root / _DELIVERIES / f"{sha256[:16]}-{secrets.token_hex(4)}.{build_id}{suffix}"
 
-    def scratch_path(self, build_id: str) -> Place:
-        """A folder for what a build keeps only while it runs. What a killed build left there is swept."""
+    def scratch_path(self, build_id: str) -> Location:
+        """A folder for a build's temporary files. Whatever a killed build leaves there is swept."""
         return self.root / _SCRATCH / build_id
 
 
 def new_build_id() -> str:
-    """A name for a build that no other has; they sort by time."""
+    """A unique name for a build. Names sort by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}-{secrets.token_hex(4)}"
 
 
-def require_owner(root: Place, owner: str, catalog_id: str) -> None:
-    """Refuse a lake of another catalog: sweeping by the wrong one would remove everything, as it names none of these files."""
+def require_owner(root: Location, owner: str, catalog_id: str) -> None:
+    """Reject a lake of another catalog, which names none of its files: a sweep would remove them all."""
     if owner != catalog_id:
         raise TrainfareError(
             str(root),
             "these files belong to another catalog",
-            "Name the catalog they were built with, or restore it; to start anew, move this folder away.",
+            "Use the catalog they were built with, or restore it. To start over, move this folder away.",
         )
 
 
 def with_parents(names: Iterable[str]) -> set[str]:
-    """These names and those of all folders they are in."""
+    """These names and the names of all their parent folders."""
     return {str(path) for name in names for path in (PurePosixPath(name), *PurePosixPath(name).parents)}

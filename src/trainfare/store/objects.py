@@ -1,4 +1,4 @@
-"""The lake in an object store. There is nothing to lock there, so the catalog knows which builds are running."""
+"""The lake in an object store. Object stores have no locks, so the catalog tracks which builds are running."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -6,60 +6,73 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from trainfare.errors import TrainfareError
-from trainfare.places import BUILD_ID, Place, Remote, remove
+from trainfare.files.locations import BUILD_ID, Location, ObjectLocation, remove
 from trainfare.store.builds import Builds
 from trainfare.store.layout import OWNER, Layout, require_owner, with_parents
 
 
 @dataclass(frozen=True)
 class ObjectLake(Layout):
-    """Objects below an address. Which of them count, the catalog says."""
+    """Objects below a URL. The catalog says which of them are in use."""
 
-    root: Remote
+    root: ObjectLocation
     builds: Builds
 
     def claim(self, catalog_id: str) -> None:
-        """Mark the lake as that of the catalog of this id. A lake of another catalog is refused."""
+        """Mark the lake as belonging to the catalog with this id. A lake of another catalog is rejected."""
         mark = self.root / OWNER
         if not mark.exists():
             mark.write_new(f"{catalog_id}\n".encode())
         with mark.open() as opened:
             require_owner(self.root, opened.read().decode().strip(), catalog_id)
 
-    def lost(self, names: set[str]) -> set[str]:
-        """Those of these objects, or folders of them, that are not there."""
-        return names - {_written(self.relative(place)) for place in self.root.below()}
+    def write_mark(self, name: str, text: str) -> None:
+        """Write a small object of the lake itself."""
+        with (self.root / name).open("wb") as opened:
+            opened.write(f"{text}\n".encode())
 
-    def settle(self, names: Iterable[str]) -> None:
-        """See that these are there: an object store has what it was given, whole, as soon as it says so."""
-        for place in (self.root / name for name in names):
-            if not place.exists():
-                do = "Objects of the lake must not be removed by hand; run the command again."
-                raise TrainfareError(str(place), "what was just written is not there", do)
+    def read_mark(self, name: str) -> str | None:
+        """The text of a small object of the lake itself; None if there is none."""
+        mark = self.root / name
+        if not mark.exists():
+            return None
+        with mark.open() as opened:
+            return opened.read().decode(errors="replace")
+
+    def missing(self, names: set[str]) -> set[str]:
+        """The names for which no object, or folder of objects, exists."""
+        return names - {_written(self.relative(location)) for location in self.root.below()}
+
+    def make_durable(self, names: Iterable[str]) -> None:
+        """Check that these exist: an object store has stored an object completely once it acknowledges it."""
+        for location in (self.root / name for name in names):
+            if not location.exists():
+                do = "Do not remove objects of the lake by hand. Run the command again."
+                raise TrainfareError(str(location), "the object was written but does not exist", do)
 
     def building(self) -> AbstractContextManager[str]:
-        """Enter a new build and give its id. Publish before leaving: after that, the rest is rubbish."""
+        """Register a new build and yield its id. Publish inside the block: later, unnamed files are swept."""
         return self.builds.running()
 
-    def sweep(self, referenced: Callable[[], set[str]]) -> Sequence[Place]:
-        """Remove what no catalog row names and no running build is writing; say what was removed.
+    def sweep(self, referenced: Callable[[], set[str]]) -> Sequence[Location]:
+        """Remove objects that no catalog row names and no running build is writing; return what was removed.
 
-        First the objects, then who is running, and only then what is referenced: as in a folder, and for the same reason.
+        List the objects first, then the running builds, and the references last, for the same reason as in a folder.
         """
-        found = {place: _written(self.relative(place)) for place in self.root.below()}
-        running = self.builds.alive()
-        kept = with_parents(referenced())
-        rubbish = [
-            place
-            for place, name in found.items()
-            if name and name not in kept and not any(build in running for build in BUILD_ID.findall(name))
+        found = {location: _written(self.relative(location)) for location in self.root.below()}
+        running = self.builds.running_ids()
+        in_use = with_parents(referenced())
+        unused = [
+            location
+            for location, name in found.items()
+            if name and name not in in_use and not any(build in running for build in BUILD_ID.findall(name))
         ]
-        remove(rubbish)
-        return rubbish
+        remove(unused)
+        return unused
 
 
 def _written(name: str) -> str:
-    """What a build wrote: the object, or the folder of them, whose name holds the build's id; empty if none did."""
+    """The object, or the folder of objects, whose name contains a build id; empty if there is none."""
     path = PurePosixPath(name)
     found = [step for step in (path, *path.parents) if BUILD_ID.search(step.name)]
     return str(found[-1]) if found else ""

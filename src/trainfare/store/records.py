@@ -1,28 +1,32 @@
-"""What the catalog keeps, as values."""
+"""The records of the catalog as immutable values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
+from trainfare.files.digests import Digest
+from trainfare.files.locations import Location
 from trainfare.period import Month
-from trainfare.places import Place
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewDelivery:
-    """A file that a source delivered, archived in the lake and not yet known to the catalog."""
+    """A file that a source delivered: archived in the lake, not yet in the catalog."""
 
     source: str
     path: str
-    """The file as the user knows it."""
+    """The path as the user wrote it."""
     format: str
     content_sha256: str
     settings_sha256: str
-    """Fingerprint of the settings it was read with: read otherwise, it is another delivery."""
+    """Fingerprint of the settings it was read with. The same file read with other settings is another delivery."""
     archive: str
     """The archived Parquet, relative to the lake."""
     lines: int
+    archive_size: int | None = None
+    archive_sha256: str | None = None
+    """The digest of the archive; None if it was missing when digests were introduced."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +34,14 @@ class Delivery(NewDelivery):
     id: int
     delivered_at: datetime
 
+    @property
+    def digest(self) -> Digest | None:
+        return Digest(self.archive_size or 0, self.archive_sha256) if self.archive_sha256 else None
+
 
 @dataclass(frozen=True)
 class Total:
-    """The money of one source, currency and basis: on the bill, and given to payers. Always the same."""
+    """The money of one source, currency and basis: as charged and as allocated. Both are always equal."""
 
     source: str
     currency: str
@@ -44,23 +52,25 @@ class Total:
 
 @dataclass(frozen=True, kw_only=True)
 class NewBook:
-    """The account of a month as a build made it, not yet published."""
+    """The account of a month that a build produced and has not published yet."""
 
     engine: str
     inputs_sha256: str
     complete_through: datetime | None
-    """Up to when the inputs tell everything; null if that is not known."""
+    """The time through which the inputs are complete; None if unknown."""
     files: Mapping[str, str]
-    """For each table its file, relative to the lake."""
+    """The file of each table, relative to the lake."""
     rows: Mapping[str, int]
-    """For each of these tables how many rows it has."""
+    """The number of rows of each table."""
     totals: tuple[Total, ...]
     deliveries: tuple[int, ...]
+    digests: Mapping[str, Digest] = field(default_factory=dict)
+    """The digest of each table's file, except those that were missing when digests were introduced."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Book(NewBook):
-    """One published version of a month. Never changes, but that its month may be closed with it."""
+    """One published version of a month. It never changes, except that its month may be closed with it."""
 
     id: int
     month: Month
@@ -71,7 +81,7 @@ class Book(NewBook):
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether it says that nothing is charged in the month any more: no other version is without charges."""
+        """Whether this version withdraws the month, which has no charges any more. Only such versions have none."""
         return not self.totals
 
 
@@ -82,25 +92,51 @@ class Closing:
     closed_at: datetime
     closed_by: str
     note: str
+    audit_rows: int | None = None
+    """The number of entries in the audit log after the closing, and the fingerprint of the last; None if not known."""
+    audit_head: str | None = None
 
 
 @dataclass(frozen=True)
 class BookFiles:
-    """One month's book as files, published or not; version 0 was never published."""
+    """One month's book as files, published or not. Version 0 was never published."""
 
     month: Month
     version: int
-    files: Mapping[str, Place]
+    files: Mapping[str, Location]
     complete_through: datetime | None
 
 
 @dataclass(frozen=True)
+class MigratedFiles:
+    """The files of all books and deliveries in a new format."""
+
+    book_format: int
+    tables: Mapping[tuple[int, str], tuple[str, str]]
+    """By book id and old table name, the new table name and the path relative to the lake."""
+    archives: Mapping[int, tuple[str, str]]
+    """By delivery id, the new format and the path of the archive relative to the lake."""
+
+    @property
+    def paths(self) -> set[str]:
+        return {path for _, path in (*self.tables.values(), *self.archives.values())}
+
+
+@dataclass(frozen=True)
 class Acceptance:
-    """Somebody looked at a finding and lets it stand for a while."""
+    """A finding that somebody reviewed and accepted for a limited time."""
 
     code: str
     reason: str
     until: date
-    """The last day on which it holds."""
+    """The last day of the acceptance."""
     accepted_at: datetime
     accepted_by: str
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """The number of rows of a table of the catalog, and a fingerprint of all of them."""
+
+    rows: int
+    head: str

@@ -1,27 +1,41 @@
-"""The tables of the catalog, as this version of the code knows them.
+"""The tables of the catalog in their current form; `migrations` holds the steps that lead here.
 
-Times and money are text on every database: UTC in ISO 8601, and decimals digit for digit. So they read the same
-everywhere, and no driver turns money into a float. The steps that lead here are in `migrations`.
+Times and money are stored as text on every database: times as UTC in ISO 8601, amounts digit for digit. They read the
+same everywhere, and no driver turns money into a float.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TypeVar
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
+from trainfare.errors import DamagedError, TrainfareError
 from trainfare.period import Month
 
-REVISION = 4
-"""The schema that this code reads and writes; the revision of the last file in `migrations/versions`."""
+_Value = TypeVar("_Value")
+
+REVISION = 7
+"""The schema that this code reads and writes: the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"
-"""A name of its own: `alembic_version` may be another application's in a shared database."""
+"""Not `alembic_version`, which may belong to another application in a shared database."""
 
 
-class Moment(TypeDecorator[datetime]):
-    """A time with a zone, kept in UTC to the microsecond, so that text order is time order."""
+def _restored(parse: Callable[[str], _Value], value: str) -> _Value:
+    """Return the value that a text stands for. Nothing else was ever written, so any other text is damage."""
+    try:
+        return parse(value)
+    except (ValueError, ArithmeticError, TypeError, TrainfareError) as error:
+        do = "Restore the catalog from a backup: its rows must not be changed by hand."
+        raise DamagedError("catalog", f"it has the value {value!r:.60} where none can be", do) from error
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A time with a zone, stored in UTC to the microsecond, so that text order is time order."""
 
     impl = Text
     cache_ok = True
@@ -34,11 +48,11 @@ class Moment(TypeDecorator[datetime]):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else datetime.fromisoformat(value)
+        return None if value is None else _restored(datetime.fromisoformat, value)
 
 
 class Money(TypeDecorator[Decimal]):
-    """An exact amount, never in exponents."""
+    """An exact amount, never in exponent notation."""
 
     impl = Text
     cache_ok = True
@@ -51,11 +65,11 @@ class Money(TypeDecorator[Decimal]):
         return f"{value:f}"
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Decimal | None:
-        return None if value is None else Decimal(value)
+        return None if value is None else _restored(Decimal, value)
 
 
 class MonthText(TypeDecorator[Month]):
-    """A month as `YYYY-MM`."""
+    """A month, stored as `YYYY-MM`."""
 
     impl = Text
     cache_ok = True
@@ -64,7 +78,7 @@ class MonthText(TypeDecorator[Month]):
         return None if value is None else str(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Month | None:
-        return None if value is None else Month.parse(value)
+        return None if value is None else _restored(Month.parse, value)
 
 
 _COUNT = BigInteger().with_variant(Integer(), "sqlite")
@@ -74,6 +88,7 @@ IDENTITY = Table(
     "identity",
     METADATA,
     Column("catalog_id", Text, primary_key=True),
+    Column("book_format", Integer, nullable=False, server_default="1"),
     sqlite_strict=True,
 )
 
@@ -88,7 +103,10 @@ DELIVERIES = Table(
     Column("settings_sha256", Text, nullable=False),
     Column("archive", Text, nullable=False),
     Column("lines", _COUNT, nullable=False),
-    Column("delivered_at", Moment, nullable=False),
+    Column("delivered_at", UtcTime, nullable=False),
+    Column("archive_size", _COUNT),
+    Column("archive_sha256", Text),
+    Column("row_sha256", Text),
     UniqueConstraint("source", "content_sha256", "settings_sha256", name="deliveries_once"),
     sqlite_strict=True,
 )
@@ -99,10 +117,11 @@ BOOKS = Table(
     Column("id", Integer, primary_key=True),
     Column("month", MonthText, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("built_at", Moment, nullable=False),
+    Column("built_at", UtcTime, nullable=False),
     Column("engine", Text, nullable=False),
     Column("inputs_sha256", Text, nullable=False),
-    Column("complete_through", Moment),
+    Column("complete_through", UtcTime),
+    Column("row_sha256", Text),
     UniqueConstraint("month", "version", name="books_once"),
     CheckConstraint("version >= 1", name="books_version"),
     sqlite_strict=True,
@@ -123,6 +142,8 @@ BOOK_FILES = Table(
     Column("table_name", Text, primary_key=True),
     Column("path", Text, nullable=False),
     Column("rows", _COUNT, nullable=False),
+    Column("size", _COUNT),
+    Column("sha256", Text),
     sqlite_strict=True,
 )
 
@@ -143,9 +164,21 @@ CLOSINGS = Table(
     METADATA,
     Column("month", MonthText, primary_key=True),
     Column("book_id", Integer, ForeignKey("books.id"), nullable=False),
-    Column("closed_at", Moment, nullable=False),
+    Column("closed_at", UtcTime, nullable=False),
     Column("closed_by", Text, nullable=False),
     Column("note", Text, nullable=False),
+    Column("audit_rows", _COUNT),
+    Column("audit_head", Text),
+    Column("row_sha256", Text),
+    sqlite_strict=True,
+)
+
+TABLE_CHECKSUMS = Table(
+    "table_checksums",
+    METADATA,
+    Column("table_name", Text, primary_key=True),
+    Column("rows", _COUNT, nullable=False),
+    Column("head_sha256", Text, nullable=False),
     sqlite_strict=True,
 )
 
@@ -153,17 +186,17 @@ BUILDS = Table(
     "builds",
     METADATA,
     Column("build_id", Text, primary_key=True),
-    Column("heard_at", Moment, nullable=False),
-    Column("given_up_at", Moment),
+    Column("heartbeat_at", UtcTime, nullable=False),
+    Column("abandoned_at", UtcTime),
     sqlite_strict=True,
 )
 
-SIGHTINGS = Table(
-    "sightings",
+FINDING_SIGHTINGS = Table(
+    "finding_sightings",
     METADATA,
     Column("book_id", Integer, ForeignKey("books.id"), primary_key=True),
     Column("code", Text, primary_key=True),
-    Column("seen_at", Moment, nullable=False),
+    Column("seen_at", UtcTime, nullable=False),
     sqlite_strict=True,
 )
 
@@ -174,7 +207,7 @@ ACCEPTANCES = Table(
     Column("code", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("until", Text, nullable=False),
-    Column("accepted_at", Moment, nullable=False),
+    Column("accepted_at", UtcTime, nullable=False),
     Column("accepted_by", Text, nullable=False),
     sqlite_strict=True,
 )
@@ -184,10 +217,10 @@ USERS = Table(
     METADATA,
     Column("name", Text, primary_key=True),
     Column("role", Text, nullable=False),
-    Column("sees", Text),
+    Column("visibility", Text),
     Column("password", Text),
-    Column("created_at", Moment, nullable=False),
-    Column("disabled_at", Moment),
+    Column("created_at", UtcTime, nullable=False),
+    Column("disabled_at", UtcTime),
     sqlite_strict=True,
 )
 
@@ -198,13 +231,13 @@ TOKENS = Table(
     Column("name", Text, nullable=False),
     Column("token_sha256", Text, nullable=False, unique=True),
     Column("role", Text, nullable=False),
-    Column("sees", Text),
+    Column("visibility", Text),
     Column("scopes", Text, nullable=False),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
     Column("created_by", Text, nullable=False),
-    Column("expires_at", Moment),
-    Column("revoked_at", Moment),
-    Column("last_used_at", Moment),
+    Column("expires_at", UtcTime),
+    Column("revoked_at", UtcTime),
+    Column("last_used_at", UtcTime),
     sqlite_strict=True,
 )
 
@@ -213,9 +246,17 @@ SESSIONS = Table(
     METADATA,
     Column("session_sha256", Text, primary_key=True),
     Column("user_name", Text, ForeignKey("users.name"), nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("expires_at", Moment, nullable=False),
-    Column("ended_at", Moment),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    Column("ended_at", UtcTime),
+    sqlite_strict=True,
+)
+
+RATE_LIMITS = Table(
+    "rate_limits",
+    METADATA,
+    Column("client", Text, primary_key=True),
+    Column("unused_at", _COUNT, nullable=False),
     sqlite_strict=True,
 )
 
@@ -223,7 +264,7 @@ AUDIT = Table(
     "audit",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", UtcTime, nullable=False),
     Column("who", Text, nullable=False),
     Column("what", Text, nullable=False),
     Column("details", Text, nullable=False),

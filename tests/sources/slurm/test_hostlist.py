@@ -37,7 +37,7 @@ def test_a_damaged_list_is_refused(text):
 
 
 def squeezed(prefix: str, width: int, numbers: set[int]) -> str:
-    """Write nodes the short way: neighbours of one width become a range."""
+    """Write nodes the short way: neighbors of one width become a range."""
     ranges: list[list[int]] = []
     for number in sorted(numbers):
         if ranges and number == ranges[-1][1] + 1:

@@ -1,1 +1,1 @@
-"""What a cost centre is charged for a month, for filing: as PDF, XLSX or HTML, each with the same figures."""
+"""Statements of what a cost center is charged for a month: as PDF, XLSX or HTML, each with the same figures."""

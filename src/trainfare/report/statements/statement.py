@@ -1,5 +1,6 @@
-"""One statement: what a team or cost centre is charged for a month, what for, and how that ties out to the bill."""
+"""One statement: what a team or cost center is charged for a month, for what, and how it ties out to the bill."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -8,52 +9,62 @@ from hashlib import sha256
 from typing import Any
 
 from trainfare.errors import TrainfareError
-from trainfare.report import cost, jobs
-from trainfare.report.cost import Question, Report, Row
-from trainfare.report.jobs import Listing
-from trainfare.report.opened import Opened
-from trainfare.report.render import exact, hours
-from trainfare.report.slice import NONE
+from trainfare.query import cost, jobs
+from trainfare.query.cost import Question, Report, Row
+from trainfare.query.jobs import Listing
+from trainfare.query.open_books import OpenBooks
+from trainfare.query.selection import NONE
+from trainfare.quoting import file_name
 from trainfare.tables import LABELS
 
-MOST_JOBS = 10_000
+MAX_JOBS = 10_000
+
+
+class MissingPackageError(TrainfareError):
+    """A format needs a package that is not installed, whatever the statement."""
+
+    def __init__(self, format_: str, package: str) -> None:
+        do = "Install it with: pip install 'trainfare[statements]'"
+        super().__init__("statement", f"{format_} needs the package {package}", do)
+
+
 DEFINITIONS = {
-    "Effective cost": "What a charge costs after discounts, with commitments spread over what they cover (FOCUS EffectiveCost).",
-    "Billed cost": "What the invoice asks for (FOCUS BilledCost). List and contracted cost are at list prices and at negotiated prices.",
-    "Infrastructure": "Everything but licences and labour.",
-    "Training hour": "Wall: the time in which a job held any machine, each second once. GPU: that time times the GPUs held.",
-    "Rate": "Cost over the hours that the bill covers. A group's rate is its money over its hours, not the mean of its jobs.",
-    "Idle": "Time of machines that nobody held.",
-    "Unallocated": "Charges that no rule could give to anybody.",
-    "Outside training": "Charges that are not training.",
-    "Estimated": "What machines are expected to cost for hours that no bill speaks of yet. A closed month has none.",
-    "Ties out": "The parts add up to the bill digit for digit; there is no tolerance.",
-    "Version": "A published book never changes. When a bill or a rule changes, the month gets a new version; after closing, "
-    "what comes later is booked in the next open month.",
+    "Effective cost": "The cost after discounts, with commitments amortized over what they cover (FOCUS EffectiveCost).",
+    "Billed cost": "The amount on the invoice (FOCUS BilledCost). List and contracted cost use list and negotiated prices.",
+    "Infrastructure": "Everything except licenses and labor.",
+    "Training hour": "Wall hour: time in which a job held any machine, each second once. GPU hour: that time times GPUs held.",
+    "Rate": "Cost over the hours that the bill covers. A group's rate is its cost over its hours, not a mean of rates.",
+    "Idle": "Machine time that no job held.",
+    "Unallocated": "Charges that no rule allocates to anybody.",
+    "Non-training": "Charges that are not for training.",
+    "Estimated": "The expected cost of machine hours that are not billed yet. A closed month has none.",
+    "Ties out": "The parts add up to the bill exactly; there is no tolerance.",
+    "Version": "A published book never changes. When a bill or a rule changes, the month gets a new version; "
+    "after closing, later changes are booked in the next open month.",
 }
 
 
 @dataclass(frozen=True)
-class Closed:
-    """The state of the book that a statement is of."""
+class BookState:
+    """The book that a statement shows: its version, status and settings."""
 
     version: int
     built: date
-    told: str
+    status: str
     settings: str
 
     @property
     def rules(self) -> str:
-        """The version of rules and settings: the first digits of their fingerprint."""
+        """Return the version of rules and settings: the first digits of their fingerprint."""
         return sha256(self.settings.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
 class Statement:
-    """`ties` lists the parts of the bill in order: this statement's first; they add up to `total`, which is the bill."""
+    """`ties` lists the parts of the bill, this statement's first; they add up to `total`, which equals the bill."""
 
     month: str
-    closed: Closed
+    book: BookState
     key: str
     value: str
     question: Question
@@ -65,12 +76,13 @@ class Statement:
     ties: list[tuple[str, Decimal]]
     total: Decimal
     bill: Decimal
+    is_ambiguous: bool = False
+    """Whether another value of the label differs by case only, which not every file system can tell apart."""
 
     @property
     def name(self) -> str:
-        """A file's name without its ending."""
-        value = "".join(mark if mark.isalnum() or mark in "-_." else "-" for mark in self.value)
-        return f"{self.month}-v{self.closed.version}-{self.key}-{value}"
+        """Return the file name without its extension: safe, and that of no other statement of the month."""
+        return f"{self.month}-v{self.book.version}-{self.key}-{file_name(self.value, self.is_ambiguous)}"
 
     @property
     def title(self) -> str:
@@ -78,89 +90,78 @@ class Statement:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        asked = self.question
-        scope = "everything" if asked.scope == "full" else "infrastructure: without licences and labour"
+        question = self.question
+        scope = "everything" if question.scope == "full" else "infrastructure: without licenses and labor"
         return [
+            (self.key.replace("_", " ").capitalize(), self.value),
             ("Month", self.month),
-            ("Book", f"version {self.closed.version}, {self.closed.told}"),
-            ("Cost", f"{asked.basis} cost in {asked.currency}, {scope}"),
-            ("Rules", f"version {self.closed.rules}"),
+            ("Book", f"version {self.book.version}, {self.book.status}"),
+            ("Cost basis", f"{question.basis} cost in {question.currency}, {scope}"),
+            ("Rules", f"version {self.book.rules}"),
         ]
-
-    @property
-    def figures(self) -> list[tuple[str, str]]:
-        unit = "wall hour" if self.question.per == "wall" else "GPU hour"
-        told = [
-            ("Cost", exact(self.row.cost or Decimal(0))),
-            ("of it estimated", exact(self.row.estimated)),
-            ("Jobs", f"{self.row.jobs:,}"),
-            ("Wall hours", hours(self.row.wall_seconds)),
-            ("GPU hours", hours(self.row.gpu_seconds)),
-            (f"Cost per {unit}", exact(self.row.rate)),
-        ]
-        return [(name, value or "-") for name, value in told]
 
     @property
     def ties_out(self) -> bool:
         return self.total == self.bill == sum((part for _, part in self.ties), Decimal(0))
 
 
-_SLURM = {"team": "Account, or ", "cost_center": "WCKey, or ", "owner": "User, or "}
-"""What of a job's record in Slurm is a label; any can stand in its comment."""
+_JOB_FIELDS = {"team": "Account, or ", "cost_center": "WCKey, or ", "owner": "User, or "}
+"""The fields of a Slurm job that become labels; every label can also be given in the job's comment."""
 
 
 def statements(
-    opened: Opened, question: Question, key: str, closed: Closed, wanted: Sequence[str] = ()
+    opened: OpenBooks, question: Question, key: str, book: BookState, wanted: Sequence[str] = ()
 ) -> list[Statement]:
-    """The statement of each value of a label in one book, or of those wanted, dearest first."""
+    """Return the statement of each value of a label in one book, or of the wanted ones, highest cost first."""
     if key not in LABELS:
-        raise TrainfareError("--by", f"statements are not made by '{key}'", f"Use one of {', '.join(LABELS)}.")
+        raise TrainfareError("--by", f"there are no statements by '{key}'", f"Use one of {', '.join(LABELS)}.")
     report = cost.report(opened, replace(question, by=[key]))
     named = [_value(row, key) for row in report.rows]
     if missing := [value for value in wanted if value not in named]:
-        told = ", ".join(named[:12]) + (" ..." if len(named) > 12 else "")
-        raise TrainfareError("statement", f"nothing is charged to {key} '{missing[0]}'", f"There are {told}.")
+        known = ", ".join(named[:12]) + (" ..." if len(named) > 12 else "")
+        raise TrainfareError("statement", f"nothing is charged to {key} '{missing[0]}'", f"Use one of {known}.")
     if named == [NONE]:
         do = (
-            f'Add a column {key} to the job log (of Slurm: {_SLURM.get(key, "")}--comment "{key}=...") and build again, '
-            "or choose another label with --by."
+            f'Add a column {key} to the job log (in Slurm: {_JOB_FIELDS.get(key, "")}--comment "{key}=...") '
+            "and rebuild, or choose another label with --by."
         )
         raise TrainfareError("statement", f"no job has a {key}", do)
-    return [
-        _statement(opened, report, key, closed, row) for row in report.rows if not wanted or _value(row, key) in wanted
-    ]
+    by_name = Counter(value.casefold() for value in named)
+    chosen = [row for row in report.rows if not wanted or _value(row, key) in wanted]
+    found = [_statement(opened, report, key, book, row) for row in chosen]
+    return [replace(one, is_ambiguous=by_name[one.value.casefold()] > 1) for one in found]
 
 
 def _value(row: Row, key: str) -> str:
     return str(row.group[key] or NONE)
 
 
-def _statement(opened: Opened, report: Report, key: str, closed: Closed, row: Row) -> Statement:
+def _statement(opened: OpenBooks, report: Report, key: str, book: BookState, row: Row) -> Statement:
     value = _value(row, key)
-    asked = replace(report.question, only=(*report.question.only, (key, (value,))))
-    listed = jobs.jobs(opened, asked, Listing(limit=MOST_JOBS))
-    categories = [(one.group["category"], one.cost or Decimal(0)) for one in cost.rows(opened, asked, ["category"])]
+    question = replace(report.question, filters=(*report.question.filters, (key, (value,))))
+    listed = jobs.jobs(opened, question, Listing(limit=MAX_JOBS))
+    categories = [(one.group["category"], one.cost or Decimal(0)) for one in cost.rows(opened, question, ["category"])]
     own = row.cost or Decimal(0)
     others = sum((one.cost or Decimal(0) for one in report.rows), Decimal(0)) - own
     ties = [
         (f"{key.replace('_', ' ').capitalize()} {value}", own),
-        ("All others that are charged", others),
+        ("All others", others),
         ("Idle", report.idle.cost),
         ("Unallocated", report.unallocated.cost),
-        ("Outside training", report.outside.cost),
+        ("Non-training", report.outside.cost),
     ]
     return Statement(
-        str(opened.books[0].month),
-        closed,
-        key,
-        value,
-        report.question,
-        row,
-        categories,
-        cost.rows(opened, asked, ["project"]),
-        listed.rows,
-        listed.count,
-        ties,
-        report.total,
-        report.bill,
+        month=str(opened.books[0].month),
+        book=book,
+        key=key,
+        value=value,
+        question=report.question,
+        row=row,
+        categories=categories,
+        projects=cost.rows(opened, question, ["project"]),
+        jobs=listed.rows,
+        job_count=listed.count,
+        ties=ties,
+        total=report.total,
+        bill=report.bill,
     )

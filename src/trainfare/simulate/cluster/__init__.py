@@ -1,6 +1,6 @@
-"""A game day: a cluster that is simulated event by event, the records it leaves, and the truth behind them."""
+"""A game day: a cluster simulated event by event, the records it produces, and the true costs."""
 
-from trainfare.simulate.cluster.faults import Fault, parse
-from trainfare.simulate.cluster.gameday import Played, play
+from trainfare.simulate.cluster.faults import Fault, parse_faults
+from trainfare.simulate.cluster.gameday import GameDay, simulate_game_day
 
-__all__ = ["Fault", "Played", "parse", "play"]
+__all__ = ["Fault", "GameDay", "parse_faults", "simulate_game_day"]

@@ -1,24 +1,24 @@
-"""The pools of the simulated cluster and what their machines cost.
+"""The pools of the simulated cluster and the prices of their machines.
 
-Prices are whole units of 10^-12 per GPU second. So what a job owes for what it held is a whole number, and the truth needs
-no rounding: it is what a meter on every GPU would have shown.
+Prices are whole units of 10^-12 per GPU second. The cost of what a job held is therefore an integer, and the truth
+needs no rounding: it is what a meter on every GPU would have shown.
 """
 
 from dataclasses import dataclass
 
-from trainfare.simulate.fleet import EU, P4D, P5, TRAINING_EU, TRAINING_US, US, Kind
+from trainfare.simulate.fleet import EU, P4D, P5, TRAINING_EU, TRAINING_US, US, MachineType
 
 RESERVED, ON_DEMAND, SPOT = "reserved", "on_demand", "spot"
 DISK_PRICE = 15_000_000
-"""A machine's disk, per GPU second of its life."""
+"""A machine's disk, per GPU second of the machine's existence."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A group of alike machines. `part` is its percentage of the cluster's places, `busy` how much of them jobs ask for."""
+    """A group of identical machines. `part` is its percentage of the cluster's machines, `busy` the demand for them."""
 
     name: str
-    kind: Kind
+    kind: MachineType
     region: str
     account: str
     market: str
@@ -47,6 +47,6 @@ POOLS = (
 )
 
 
-def places(pool: Pool, machines: int) -> int:
-    """How many machines of the pool there may be at once."""
+def pool_capacity(pool: Pool, machines: int) -> int:
+    """Return how many machines the pool may have at once."""
     return max(4, machines * pool.part // 100)

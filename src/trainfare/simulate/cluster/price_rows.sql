@@ -1,4 +1,5 @@
--- In: pools, month. Out: a price list: what an hour of each kind of machine costs.
-SELECT instance AS kind, region, market AS term, in_money(price * gpus * 3600) AS price, 'USD' AS currency,
-  text_of({{start}}) AS valid_from, NULL AS valid_to, 'price page' AS source
+-- Select the rows of the price list: the price of an hour of each machine type.
+-- In: pools.
+SELECT instance AS kind, region, market AS term, as_money(price * gpus * 3600) AS price, 'USD' AS currency,
+  utc_text({{start}}) AS valid_from, NULL AS valid_to, 'price page' AS source
 FROM pools WHERE market <> 'reserved' ORDER BY ALL

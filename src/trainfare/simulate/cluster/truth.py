@@ -1,9 +1,10 @@
-"""What truly happened on a game day, in a database of its own: machines, attempts, prices and every line of money.
+"""The truth about a game day, in a database of its own: machines, attempts, prices and every bill line.
 
-It shares nothing with the account. What a job costs is what it held times the price of the moment, a whole number of units.
+It shares no code with the account. The cost of a job is what it held times the current price, an integer of units.
 """
 
 import csv
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,24 +21,29 @@ from trainfare.simulate.cluster.pools import DISK_PRICE, POOLS, SPOT, Pool
 from trainfare.simulate.fleet import EU, SHOP, TRAINING_EU, TRAINING_US, US
 from trainfare.simulate.people import TEAMS
 
-HOURS, RATE = 2, 95
-"""What a person enters on a day, and what an hour costs."""
-LICENCE = 4200
-Piece = tuple[str, int, int]
-"""An attempt of a job on a day."""
+HOURS_PER_DAY, HOURLY_RATE = 2, 95
+"""The hours a person enters per day, and their rate."""
+LICENSE_PRICE = 4200
+AttemptDay = tuple[str, int, int]
+"""Job, attempt and day."""
 PRICE_STEP = 100
-"""Prices are multiples of this, so that a line of a bill has at most ten decimals."""
+"""Prices are multiples of this, so that a bill line has at most ten decimals."""
 
 
 class Truth:
-    """The events of a cluster as tables. `lines` has every line of the bills as it is in truth."""
+    """The events of a cluster as tables. `true_lines` holds every line of the correct bills."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.connection = duckdb.connect()
         self.connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
-        self.given = {"start": str(cluster.start), "end": str(cluster.end), "disk_price": str(DISK_PRICE)}
-        self.run(self.text("happened"))
+        self.parameters = {"start": str(cluster.start), "end": str(cluster.end), "disk_price": str(DISK_PRICE)}
+        self.parameters |= {"requests_start": str(cluster.start), "requests_factor": "1"}
+        self.resold_from: int | None = None
+        """When a reseller's bill continues that of the provider; None: never."""
+        self.logged_again_from: int | None = None
+        """From when on a second job log has the same runs; None: there is only one."""
+        self.run(self.query("event_tables"))
 
     @classmethod
     @contextmanager
@@ -45,7 +51,7 @@ class Truth:
         truth = cls(cluster)
         try:
             truth._load()
-            for step in ("machine_hours", "held_hours", "lines"):
+            for step in ("machine_hours", "held_hours", "true_lines"):
                 truth.step(step)
             yield truth
         finally:
@@ -57,64 +63,65 @@ class Truth:
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         return self.connection.execute(sql).fetchall()
 
-    def units(self, sql: str) -> int:
-        """One whole number; none is 0."""
+    def integer(self, sql: str) -> int:
+        """Return the single integer that the query gives; null is 0."""
         found = self.connection.execute(sql).fetchone()
         return int(found[0] or 0) if found else 0
 
-    def text(self, name: str, **given: str) -> str:
-        """The text of a query of this package."""
+    def query(self, name: str, **parameters: str) -> str:
+        """Return the text of a query of this package. An unfilled or unused name is an error."""
         text = resources.files("trainfare.simulate.cluster").joinpath(f"{name}.sql").read_text(encoding="utf-8")
-        for key, value in {**self.given, **given}.items():
-            text = text.replace("{{" + key + "}}", value)
-        return text
+        names = set(re.findall(r"\{\{(\w+)\}\}", text))
+        if wrong := names - {*self.parameters, *parameters} | parameters.keys() - names:
+            raise ValueError(f"{name}.sql: unfilled or unused: {', '.join(sorted(wrong))}")
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: (self.parameters | parameters)[match[1]], text)
 
     def step(self, name: str) -> None:
-        self.run(f"CREATE OR REPLACE TABLE {name} AS {self.text(name)}")
+        self.run(f"CREATE OR REPLACE TABLE {name} AS {self.query(name)}")
 
     def costs(self) -> dict[str, int]:
-        """What each job truly costs, in whole units."""
-        self._divide_shared()
-        return {str(job): int(str(units)) for job, units in self.rows(self.text("job_costs"))}
+        """Return the true cost of each job, in whole units."""
+        self._split_shared_costs()
+        return {str(job): int(str(units)) for job, units in self.rows(self.query("job_costs"))}
 
-    def lost(self) -> dict[str, tuple[int, int]]:
-        """What the machine time cost that each job lost, in whole units: all of it, and what spot machines took."""
-        rows = self.connection.execute(self.text("lost_costs")).fetchall()
-        return {str(job): (int(units), int(taken)) for job, units, taken in rows}
+    def lost_costs(self) -> dict[str, tuple[int, int]]:
+        """Return the cost of the machine time each job lost, in whole units: in total, and through spot preemption."""
+        rows = self.connection.execute(self.query("lost_costs")).fetchall()
+        return {str(job): (int(units), int(preempted)) for job, units, preempted in rows}
 
     def counts(self) -> dict[str, int]:
-        tables = {"machines": "machines", "jobs": "jobs", "attempts": "attempts", "lines": "written"}
-        return {name: self.units(f"SELECT count(*) FROM {table}") for name, table in tables.items()}
+        tables = {"machines": "machines", "jobs": "jobs", "attempts": "attempts", "lines": "delivered_lines"}
+        return {name: self.integer(f"SELECT count(*) FROM {table}") for name, table in tables.items()}
 
     def _load(self) -> None:
-        """Bring the events into tables: every attempt of the jobs that ran in the month, and their machines."""
+        """Load the events into tables: every attempt of the jobs that ran in the month, and their machines."""
         cluster = self.cluster
         ran = {a.task.job.job_id for a in cluster.attempts if a.started < cluster.end and a.ended > cluster.start}
         attempts = [one for one in cluster.attempts if one.task.job.job_id in ran]
         held = {machine for attempt in attempts for machine in attempt.machines}
-        there = [m for m in cluster.machines if (m.since < cluster.end and m.until > cluster.start) or m in held]
-        self._fill("machines", map(_machine_row, there))
-        self._fill("attempts", (_attempt_row(number, one) for number, one in enumerate(attempts)))
-        self._fill("placed", ((number, m.name) for number, one in enumerate(attempts) for m in one.machines))
-        self._fill("jobs", map(_job_row, {one.task.job.job_id: one.task for one in attempts}.values()))
-        self._fill("pools", (_pool_row(pool, cluster.lots[pool.name].places) for pool in POOLS))
-        self._fill("prices", self._prices())
-        self._fill("services", self._services())
-        self._fill("labour", self._labour())
-        self._fill("licences", [("Compiler suite", LICENCE, cluster.start)])
+        existing = [m for m in cluster.machines if (m.since < cluster.end and m.until > cluster.start) or m in held]
+        self._insert("machines", map(_machine_row, existing))
+        self._insert("attempts", (_attempt_row(number, one) for number, one in enumerate(attempts)))
+        self._insert("placements", ((number, m.name) for number, one in enumerate(attempts) for m in one.machines))
+        self._insert("jobs", map(_job_row, {one.task.job.job_id: one.task for one in attempts}.values()))
+        self._insert("pools", (_pool_row(pool, cluster.pools[pool.name].capacity) for pool in POOLS))
+        self._insert("prices", self._prices())
+        self._insert("services", self._services())
+        self._insert("labor", self._labor())
+        self._insert("licenses", [("Compiler suite", LICENSE_PRICE, cluster.start, cluster.end)])
 
-    def _fill(self, name: str, rows: Iterable[Sequence[object]]) -> None:
-        """Put rows into a table, through a file: that is many times faster than row by row."""
-        with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8", delete=False) as opened:
-            csv.writer(opened).writerows(rows)
+    def _insert(self, name: str, rows: Iterable[Sequence[object]]) -> None:
+        """Insert rows into a table through a file, which is many times faster than row by row."""
+        with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8", delete=False) as file:
+            csv.writer(file).writerows(rows)
         try:
-            if Path(opened.name).stat().st_size:
-                self.run(f"COPY {name} FROM '{opened.name}' (FORMAT csv, HEADER false)")
+            if Path(file.name).stat().st_size:
+                self.run(f"COPY {name} FROM '{file.name}' (FORMAT csv, HEADER false)")
         finally:
-            Path(opened.name).unlink()
+            Path(file.name).unlink()
 
     def _prices(self) -> Iterator[tuple[str, int, int]]:
-        """The price of a GPU second in each pool and hour: that of the market wanders, the others stand."""
+        """Yield the price of a GPU second per pool and hour: a random walk for spot, constant otherwise."""
         rng = Random(f"{self.cluster.seed} market")
         for pool in POOLS:
             level = 1.0
@@ -124,8 +131,8 @@ class Truth:
                 yield pool.name, hour, int(pool.price * level) // PRICE_STEP * PRICE_STEP
 
     def _services(self) -> Iterator[tuple[object, ...]]:
-        """What is billed by the day beside machines and jobs: data sets of teams, gateways, and a shop that trains nothing."""
-        daily = sum(lot.places * p.price * 8 * 86400 for p in POOLS for lot in [self.cluster.lots[p.name]])
+        """Yield services billed by the day: datasets of teams, gateways, and a shop that does not train."""
+        daily = sum(self.cluster.pools[pool.name].capacity * pool.price * 8 * 86400 for pool in POOLS)
         part = daily // 1000 // PRICE_STEP * PRICE_STEP
         for team, bill, account, region, parts in (
             ("nlp", "us", TRAINING_US, US, 24),
@@ -138,31 +145,31 @@ class Truth:
         yield "gateway", "eu", TRAINING_EU, EU, "nat-eu", part * 4, "Networking", "Gateway", ""
         yield "database", "us", SHOP, US, "shop", part * 30, "Databases", "Relational Database", ""
 
-    def _labour(self) -> Iterator[tuple[object, ...]]:
-        """Everybody enters two hours on every working day, each day on another project of the team."""
+    def _labor(self) -> Iterator[tuple[object, ...]]:
+        """Yield two hours per person and working day, rotating through the projects of the team."""
         for team in TEAMS.values():
-            for place, person in enumerate(team.owners):
+            for index, person in enumerate(team.owners):
                 for day in range(self.cluster.start, self.cluster.end, DAY):
                     if (day // DAY + EPOCH_WEEKDAY) % 7 < SATURDAY:
-                        project = team.projects[(day // DAY + place) % len(team.projects)].name
-                        yield day, person, HOURS, RATE, project, HOURS, project
+                        project = team.projects[(day // DAY + index) % len(team.projects)].name
+                        yield day, person, HOURS_PER_DAY, HOURLY_RATE, project, HOURS_PER_DAY, project
 
-    def _divide_shared(self) -> None:
-        """Share what belongs to a team, a project or everybody among the attempts of its time, by GPU time held."""
-        held: dict[tuple[str, int], dict[Piece, int]] = {}
+    def _split_shared_costs(self) -> None:
+        """Split the costs of a team, a project or everybody across the attempts of the period, by GPU time held."""
+        held: dict[tuple[str, int], dict[AttemptDay, int]] = {}
         for team, project, day, job, attempt, seconds in self.connection.execute(
-            "SELECT j.team, j.project, h.hour // 86400 * 86400 AS day, h.job_id, h.attempt, sum(h.gpu_seconds) FROM held_hours h "
-            "JOIN jobs j ON j.job_id = h.job_id GROUP BY ALL"
+            "SELECT j.team, j.project, h.hour // 86400 * 86400 AS day, h.job_id, h.attempt, sum(h.gpu_seconds) "
+            "FROM held_hours h JOIN jobs j ON j.job_id = h.job_id GROUP BY ALL"
         ).fetchall():
-            for whose in (f"team {team}", f"project {project}", "all"):
-                held.setdefault((whose, day), {})[job, attempt, day] = int(seconds)
+            for owner in (f"team {team}", f"project {project}", "all"):
+                held.setdefault((owner, day), {})[job, attempt, day] = int(seconds)
         parts: dict[str, int] = {}
-        for whose, first, last, whole in self.connection.execute(self.text("shared_pots")).fetchall():
-            weights = {p: w for day in range(first, last, DAY) for p, w in held.get((whose, day), {}).items()}
-            for (job, _, _), part in split(int(whole), weights).items() if weights else ():
+        for owner, first, last, total in self.connection.execute(self.query("shared_costs")).fetchall():
+            weights = {p: w for day in range(first, last, DAY) for p, w in held.get((owner, day), {}).items()}
+            for (job, _, _), part in split(int(total), weights).items() if weights else ():
                 parts[job] = parts.get(job, 0) + part
-        self.run("DELETE FROM shared_parts")
-        self._fill("shared_parts", parts.items())
+        self.run("DELETE FROM shared_cost_parts")
+        self._insert("shared_cost_parts", parts.items())
 
 
 def _machine_row(machine: Machine) -> tuple[object, ...]:
@@ -174,15 +181,15 @@ def _machine_row(machine: Machine) -> tuple[object, ...]:
 
 def _job_row(task: Task) -> tuple[object, ...]:
     job, pool = task.job, task.pool
-    home = (US if pool.region == EU else EU) if task.is_far else pool.region
-    who = (job.job_id, job.owner, job.team, job.project, job.experiment, job.cost_center)
-    return (*who, pool.bill, pool.account, pool.region, home, task.is_far)
+    home = (US if pool.region == EU else EU) if task.reads_remotely else pool.region
+    labels = (job.job_id, job.owner, job.team, job.project, job.experiment, job.cost_center)
+    return (*labels, pool.bill, pool.account, pool.region, home, task.reads_remotely)
 
 
-def _pool_row(pool: Pool, places: int) -> tuple[object, ...]:
+def _pool_row(pool: Pool, capacity: int) -> tuple[object, ...]:
     kind, prices = pool.kind, (pool.list_price, pool.price)
     where = (pool.name, pool.bill, pool.account, pool.region, pool.market)
-    return (*where, kind.name, kind.gpus, places, *prices, pool.cluster, kind.gpu_model, kind.cpus, kind.memory_gb)
+    return (*where, kind.name, kind.gpus, capacity, *prices, pool.cluster, kind.gpu_model, kind.cpus, kind.memory_gb)
 
 
 def _attempt_row(number: int, one: Attempt) -> tuple[object, ...]:

@@ -1,16 +1,16 @@
 """Slurm's shorthand for many nodes: `gpu[001-004,7],cpu-0,rack[1-2]n[01-03]`.
 
-Zeros in front are kept as the first number of a range has them, and a name may hold several brackets.
+Leading zeros follow the first number of a range, and a name may contain several brackets.
 """
 
 import re
 from itertools import product
 
 MOST_NODES = 65536
-"""Slurm itself stops here, so a longer list is a damaged one."""
+"""Slurm's own limit: a longer list is damaged."""
 
 _NAME = re.compile(r"(?:[^\[\],\s]+|\[[^\[\]\s]+\])+")
-_PIECE = re.compile(r"[^\[\]]+|\[[^\[\]]+\]")
+_SEGMENT = re.compile(r"[^\[\]]+|\[[^\[\]]+\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -33,12 +33,12 @@ def expand(text: str) -> list[str]:
 
 
 def _expanded(name: str, room: int) -> list[str]:
-    """One comma-separated part, with each bracket replaced by each of its numbers."""
-    pieces: list[list[str]] = []
-    for piece in _PIECE.findall(name):
-        pieces.append(_numbers(piece[1:-1], room) if piece.startswith("[") else [piece])
-        room //= len(pieces[-1])
-    return ["".join(chosen) for chosen in product(*pieces)]
+    """Expand one comma-separated part: each bracket is replaced by each of its numbers."""
+    segments: list[list[str]] = []
+    for segment in _SEGMENT.findall(name):
+        segments.append(_numbers(segment[1:-1], room) if segment.startswith("[") else [segment])
+        room //= len(segments[-1])
+    return ["".join(chosen) for chosen in product(*segments)]
 
 
 def _numbers(inside: str, room: int) -> list[str]:

@@ -1,15 +1,15 @@
--- Put the lines of the file together to records, and take from each the columns that are read.
--- In: sacct_lines(line, text). Out: line, told (the columns of the reader, in its order; null: not readable), width.
--- Free text may hold the separator or a line break. A record is mended only if all that is too much fits into one
--- free text column, every other column then reads as it should, and no other mending gives other values.
+-- Join the lines of the file into records, and extract the columns that are read.
+-- In: sacct_lines(line, text). Out: line, cells (the reader's columns, in its order; null: not readable), width.
+-- Free text may contain the separator or a line break. A record is repaired only if everything in excess fits one
+-- free text column, every other column then matches its pattern, and no other repair gives different values.
 WITH counted AS (
   SELECT line, text, len(text) - len(replace(text, '|', '')) + 1 AS width
   FROM sacct_lines
   WHERE text <> {{header}}
 ),
--- Nothing is added to a line that is complete, so that rubbish after it is not taken for its last column.
+-- Nothing is appended to a complete line, so that garbage after it is not read as its last column.
 odd AS (
-  SELECT *, coalesce(line > 1 + lag(line) OVER (ORDER BY line), true) OR regexp_matches(text, {{opens}}) AS opens
+  SELECT *, coalesce(line > 1 + lag(line) OVER (ORDER BY line), true) OR regexp_matches(text, {{opening}}) AS opens
   FROM counted
   WHERE width <> {{width}}
 ),
@@ -29,21 +29,21 @@ candidates AS (
       fields[:free - 1],
       [array_to_string(fields[free:free + width - {{width}}], '|')],
       fields[free + width - {{width}} + 1:]) AS fields
-  FROM records, unnest({{free}}) AS places(free)
+  FROM records, unnest({{free_text}}) AS columns(free)
   WHERE width >= {{width}}
 ),
-mended AS (
-  SELECT line, any_value(told) AS told
+repaired AS (
+  SELECT line, any_value(cells) AS cells
   FROM (
-    SELECT line, {{told}} AS told
+    SELECT line, {{cells}} AS cells
     FROM candidates
-    WHERE regexp_full_match(array_to_string(fields, chr(31)), {{row}}, 's'))
+    WHERE regexp_full_match(array_to_string(fields, chr(31)), {{record_pattern}}, 's'))
   GROUP BY line
-  HAVING count(DISTINCT told) = 1
+  HAVING count(DISTINCT cells) = 1
 )
-SELECT line, {{told}} AS told, width
+SELECT line, {{cells}} AS cells, width
 FROM (SELECT line, width, string_split(text, '|') AS fields FROM counted WHERE width = {{width}})
 UNION ALL
-SELECT records.line, mended.told, records.width
+SELECT records.line, repaired.cells, records.width
 FROM records
-LEFT JOIN mended ON records.line = mended.line
+LEFT JOIN repaired ON records.line = repaired.line

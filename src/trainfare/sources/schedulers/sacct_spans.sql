@@ -1,9 +1,10 @@
--- Give each row its start, its end and when it was put into the queue, in UTC.
--- In: sacct_rows, sacct_moments. Out: line, started, ended, submitted, what (why the times cannot be read).
--- Where the clock was put back a time has two readings. The pair is taken whose length is what Slurm counted
--- (elapsed and suspended time); where that does not tell, the earlier start and then the earlier end.
--- Nothing is paid by the time in the queue: where it cannot be read, it is not known, and of two readings the later is taken that is not after the start.
-WITH readings AS (
+-- Determine each row's start, end and submission time in UTC.
+-- In: sacct_rows, sacct_times. Out: line, started, ended, submitted, what (why the times cannot be read).
+-- Where the clock was set back, a time can mean two instants. The pair is chosen whose length is what Slurm counted
+-- (elapsed and suspended time); if that does not decide, the earlier start and then the earlier end.
+-- No cost depends on the time in the queue: if it cannot be read it is unknown, and of two instants the later one that
+-- is not after the start is chosen.
+WITH candidates AS (
   SELECT
     line,
     wall_seconds,
@@ -15,9 +16,9 @@ WITH readings AS (
     queued.second AS submitted_late,
     coalesce('Start ' || starts.what, 'End ' || ends.what) AS what
   FROM sacct_rows
-  JOIN sacct_moments AS starts ON start_text = starts.text
-  LEFT JOIN sacct_moments AS ends ON end_text = ends.text
-  LEFT JOIN sacct_moments AS queued ON submit_text = queued.text
+  JOIN sacct_times AS starts ON start_text = starts.text
+  LEFT JOIN sacct_times AS ends ON end_text = ends.text
+  LEFT JOIN sacct_times AS queued ON submit_text = queued.text
 ),
 pairs AS (
   SELECT
@@ -31,7 +32,7 @@ pairs AS (
         {'started': started_late, 'ended': ended},
         {'started': started_late, 'ended': ended_late}]
       IF pair.started <= pair.ended]) AS best
-  FROM readings
+  FROM candidates
 )
 SELECT
   line,

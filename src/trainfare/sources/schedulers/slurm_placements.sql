@@ -1,28 +1,29 @@
--- Number the attempts of each job and lay every row of the log over its nodes.
--- In: slurm_told, slurm_tres, slurm_comments, slurm_hosts. Out: the columns of the placements contract.
--- Holds: a run counts once however often it was exported; the spans of one attempt on one node never overlap;
--- the amounts on the nodes of a row add up to what the row held; an attempt has one state.
+-- Number the attempts of each job and split every record across its nodes.
+-- In: slurm_records, slurm_tres, slurm_comments, slurm_hosts. Out: the columns of the placements contract.
+-- Invariants: a run counts once however often it was exported; the spans of one attempt on one node never overlap;
+-- the amounts on the nodes of a record add up to what the record held; an attempt has one state.
 WITH runs AS (
   SELECT
     *,
     regexp_extract(job, '^([0-9]+(_[0-9]+)?)', 1) AS job_id,
     coalesce(TRY_CAST(regexp_extract(job, '[+]([0-9]+)$', 1) AS INTEGER), 0) AS component,
     CASE
-      WHEN ended IS NULL THEN 'running'
       WHEN word = 'COMPLETED' THEN 'completed'
       WHEN word IN ('FAILED', 'OUT_OF_MEMORY', 'BOOT_FAIL', 'DEADLINE') THEN 'failed'
       WHEN word = 'TIMEOUT' THEN 'timeout'
-      WHEN word = 'CANCELLED' THEN 'cancelled'
+      WHEN word = 'CANCELLED' THEN 'canceled'
       WHEN word = 'PREEMPTED' THEN 'preempted'
       WHEN word = 'NODE_FAIL' THEN 'node_failed'
+      -- A job that is over may have no end, if its node or the database was lost.
+      WHEN ended IS NULL THEN 'running'
       WHEN word = 'REQUEUED' THEN 'requeued'
       WHEN word = 'RESIZING' THEN 'resized'
       WHEN word IN ('RUNNING', 'SUSPENDED', 'COMPLETING') THEN 'running'
       ELSE 'unknown' END AS run_state
-  FROM (SELECT *, split_part(state, ' ', 1) AS word FROM slurm_told)
+  FROM (SELECT *, split_part(state, ' ', 1) AS word FROM slurm_records)
   WHERE nodes IS NOT NULL
 ),
--- Of a run exported twice the ended record is the later one. A resized job has several records with one Start.
+-- If a run was exported twice, the ended record is the later one. A resized job has several records with one Start.
 once AS (
   SELECT *
   FROM runs
@@ -33,21 +34,21 @@ once AS (
 joined AS (
   SELECT
     *,
-    lag(ended) OVER runs_in_order AS resized,
+    lag(ended) OVER runs_in_order AS resized_at,
     coalesce(lag(word) OVER runs_in_order = 'RESIZING'
-      AND started IN (lag(started) OVER runs_in_order, lag(ended) OVER runs_in_order), false) AS goes_on
+      AND started IN (lag(started) OVER runs_in_order, lag(ended) OVER runs_in_order), false) AS continues
   FROM once
   WINDOW runs_in_order AS (PARTITION BY cluster, job_id, component ORDER BY started, ended NULLS LAST)
 ),
 counted AS (
   SELECT
     *,
-    CASE WHEN goes_on THEN greatest(started, resized) ELSE started END AS held_from,
-    sum(CAST(NOT goes_on AS INTEGER)) OVER (
+    CASE WHEN continues THEN greatest(started, resized_at) ELSE started END AS held_from,
+    sum(CAST(NOT continues AS INTEGER)) OVER (
       PARTITION BY cluster, job_id, component ORDER BY started, ended NULLS LAST) AS run
   FROM joined
 ),
--- Slurm's own count tells how many earlier runs an export without --duplicates left out.
+-- Slurm's own count shows how many earlier runs an export without --duplicates omitted.
 attempts AS (
   SELECT
     *,
@@ -63,10 +64,11 @@ attempts AS (
       PARTITION BY cluster, job_id, run ORDER BY component, started DESC, ended DESC NULLS FIRST
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 ),
-labelled AS (
+labeled AS (
   SELECT
     attempts.* EXCLUDE (owner, team, cost_center, tres, comment),
-    gpus,
+    gpu_micros // CASE WHEN has_slices THEN 1 ELSE 1000000 END AS gpu_parts,
+    CASE WHEN has_slices THEN 1 ELSE 1000000 END AS gpu_part_micros,
     cpus,
     memory_milli,
     coalesce(comments.owner, attempts.owner) AS owner,
@@ -82,7 +84,8 @@ labelled AS (
       'job_name', job_name,
       'partition', "partition",
       'qos', qos,
-      'slurm_state', attempt_word))) AS labels
+      'slurm_state', attempt_word,
+      'unknown_gpu_slice', unknown_slice))) AS labels
   FROM attempts
   LEFT JOIN slurm_tres AS tres ON attempts.tres = tres.tres
   LEFT JOIN slurm_comments AS comments ON attempts.comment = comments.comment
@@ -90,12 +93,12 @@ labelled AS (
 ),
 on_nodes AS (
   SELECT
-    labelled.*,
+    labeled.*,
     unnest(machines) AS machine_id,
     generate_subscripts(machines, 1) AS position,
     len(machines) AS width
-  FROM labelled
-  JOIN slurm_hosts AS hosts ON labelled.nodes = hosts.nodes
+  FROM labeled
+  JOIN slurm_hosts AS hosts ON labeled.nodes = hosts.nodes
 )
 SELECT
   job_id,
@@ -103,7 +106,8 @@ SELECT
   machine_id,
   held_from AS started,
   ended,
-  gpus // width + CAST(position <= gpus % width AS INTEGER) AS gpus,
+  CAST((gpu_parts // width + CAST(position <= gpu_parts % width AS INTEGER)) * gpu_part_micros AS DECIMAL(18, 0))
+    * 0.000001 AS gpus,
   cpus // width + CAST(position <= cpus % width AS INTEGER) AS cpus,
   CAST(memory_milli // width + CAST(position <= memory_milli % width AS INTEGER) AS DECIMAL(18, 0)) * 0.001
     AS memory_gb,
@@ -116,10 +120,10 @@ SELECT
   model_version,
   priority,
   submitted,
-  cluster AS slurm_cluster,
-  unnumbered_run AS slurm_run,
-  -- The parts of a heterogeneous job are one attempt, and each has its own size.
-  CASE WHEN word = 'RESIZING' AND NOT contains(job, '+') THEN ended END AS slurm_resized,
+  cluster AS log_cluster,
+  unnumbered_run AS log_run,
+  -- The parts of a heterogeneous job are one attempt, each with its own size.
+  CASE WHEN word = 'RESIZING' AND NOT contains(job, '+') THEN ended END AS resized,
   labels,
   line
 FROM on_nodes

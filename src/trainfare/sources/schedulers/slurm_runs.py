@@ -1,15 +1,15 @@
-"""What Slurm's accounting means, whichever way it was exported.
+"""The meaning of Slurm's accounting records, however they were exported.
 
-Both readers fill `slurm_told`: one row per record of a job that has started, in Slurm's own words, with times in UTC.
-From it come the placements:
+Both readers fill `slurm_records`: one row per record of a job that has started, in Slurm's own terms, with times in
+UTC. Placements are derived from it:
 
 - Every record is a run, and a run is an attempt, in the order they started. A job that is resized writes a record
-  that ends as RESIZING and goes on in the next one, which carries the Start of the first: one attempt, and the
-  second record counts from where the first ended.
-- A suspended job keeps its GPUs, so a run lasts from Start to End, whatever Slurm calls elapsed.
-- The parts of a heterogeneous job (`16+0`, `16+1`) are one job. Each task of an array (`6_2`) is a job of its own.
-- Slurm keeps what a run held as a total. It is spread evenly over the nodes; of what is left over the first nodes
-  get one each. Memory is counted in GiB. A record with nodes but without AllocTRES held an unknown amount.
+  that ends as RESIZING and continues in the next one: one attempt, and the second record counts from the end of the
+  first. Up to 23.11 the second one has the Start of the first, since 24.11 the time of the resize.
+- A suspended job keeps its GPUs, so a run lasts from Start to End, whatever Slurm reports as elapsed.
+- The parts of a heterogeneous job (`16+0`, `16+1`) are one job. Each task of an array (`6_2`) is a separate job.
+- Slurm records the total that a run held. It is split evenly across the nodes; the first nodes get one more each
+  until the remainder is used up. Memory is in GiB. A record with nodes but without AllocTRES held an unknown amount.
 """
 
 import json
@@ -17,12 +17,20 @@ from collections.abc import Callable
 
 from trainfare import tables
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.errors import Faults
+from trainfare.errors import Problems
 from trainfare.sources.schedulers import hostlist
 
 PACKAGE = "trainfare.sources.schedulers"
-TOLD = "slurm_told"
-LISTED_FAULTS = 50
+RECORDS = "slurm_records"
+LISTED_PROBLEMS = 50
+BASE_STATES = ", ".join(
+    quoted(state)
+    for state in (
+        *("RUNNING", "SUSPENDED", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"),
+        *("BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY"),
+    )
+)
+"""The states of a job that has started; in a list of states, everything else is a flag."""
 NO_NODES = "'None assigned', '(null)', 'None', ''"
 
 EXPORT = (
@@ -30,52 +38,48 @@ EXPORT = (
     "--format=JobID,JobIDRaw,Cluster,User,Account,WCKey,QOS,Partition,JobName,Comment,"
     "State,Submit,Start,End,ElapsedRaw,Suspended,AllocTRES,NodeList"
 )
-AGAIN = "Export the file again, or take this record out of it."
+FIX_RECORD = "Export the file again, or remove this record."
 
 
-def place(engine: DuckDB, into: str, faults: Faults, where: Callable[[int], str]) -> None:
-    """Turn `slurm_told` into the placements `into`; a record that cannot be placed is a fault and is left out."""
+def create_placements(engine: DuckDB, into: str, problems: Problems, where: Callable[[int], str]) -> None:
+    """Turn `slurm_records` into the placements `into`; an invalid record is a problem and is skipped."""
     engine.step(PACKAGE, "slurm_tres", "slurm_tres")
     engine.step(PACKAGE, "slurm_comments", "slurm_comments", _labels())
     _expand_nodes(engine)
-    engine.step(PACKAGE, "slurm_problems", "slurm_problems", {"again": quoted(AGAIN)})
-    report(engine, "slurm_problems", faults, where)
-    engine.run(f"DELETE FROM {TOLD} WHERE line IN (SELECT line FROM slurm_problems)")
-    engine.step(PACKAGE, "slurm_placements", "slurm_laid")
-    engine.table(into, tables.PLACEMENTS.typed_select("slurm_laid"))
-    engine.drop(TOLD, "slurm_tres", "slurm_comments", "slurm_hosts", "slurm_problems", "slurm_laid")
+    engine.step(PACKAGE, "slurm_problems", "slurm_problems", {"fix_record": quoted(FIX_RECORD)})
+    report(engine, "slurm_problems", problems, where)
+    engine.run(f"DELETE FROM {RECORDS} WHERE line IN (SELECT line FROM slurm_problems)")
+    engine.step(PACKAGE, "slurm_placements", "slurm_placements")
+    engine.table(into, tables.PLACEMENTS.typed_select("slurm_placements"))
+    engine.drop(RECORDS, "slurm_tres", "slurm_comments", "slurm_hosts", "slurm_problems", "slurm_placements")
 
 
-def report(engine: DuckDB, problems: str, faults: Faults, where: Callable[[int], str]) -> None:
-    """Add the rows (line, what, do) of `problems` to the faults: the first by line, the others as a number."""
-    found = engine.rows(f'SELECT line, what, "do" FROM {problems} ORDER BY line, what LIMIT {LISTED_FAULTS}')
+def report(engine: DuckDB, problem_rows: str, problems: Problems, where: Callable[[int], str]) -> None:
+    """Report the rows (line, what, do) of `problem_rows`: the first ones by line, the others as a number."""
+    found = engine.rows(f'SELECT line, what, "do" FROM {problem_rows} ORDER BY line, what LIMIT {LISTED_PROBLEMS}')
     for line, what, do in found:
-        faults.add(where(line), what, do)
-    faults.unlisted += int(engine.row(f"SELECT count(*) FROM {problems}")[0]) - len(found)
-
-
-def nothing(engine: DuckDB, into: str) -> None:
-    """Make `into` a table of no placements, for a file in which nothing can be read."""
-    engine.run(f'CREATE OR REPLACE TEMP TABLE "{into}" ({tables.PLACEMENTS.definition()})')
+        problems.add(where(line), what, do)
+    problems.unlisted += int(engine.row(f"SELECT count(*) FROM {problem_rows}")[0]) - len(found)
 
 
 def _labels() -> dict[str, str]:
-    columns = (f"max(said) FILTER (key = {quoted(name)}) AS {name}" for name in tables.LABELS)
+    """Return the columns of `slurm_comments.sql` for the labels of the contract."""
+    columns = (f"max(value) FILTER (key = {quoted(name)}) AS {name}" for name in tables.LABELS)
     return {"labels": ", ".join(columns), "label_names": ", ".join(quoted(name) for name in tables.LABELS)}
 
 
 def _expand_nodes(engine: DuckDB) -> None:
-    """Make `slurm_hosts`: each distinct node list with its machines, or with why it cannot be read."""
-    lists = [row[0] for row in engine.rows(f"SELECT DISTINCT nodes FROM {TOLD} WHERE nodes IS NOT NULL")]
+    """Create `slurm_hosts`: each distinct node list with its machines, or with the reason it cannot be read."""
+    lists = [row[0] for row in engine.rows(f"SELECT DISTINCT nodes FROM {RECORDS} WHERE nodes IS NOT NULL")]
     expanded: list[tuple[str, list[str], str | None]] = []
     for nodes in lists:
         try:
             expanded.append((nodes, hostlist.expand(nodes), None))
         except ValueError as error:
             expanded.append((nodes, [], str(error)))
-    told = [{"nodes": nodes, "machines": machines, "bad": bad} for nodes, machines, bad in expanded]
+    hosts = [{"nodes": nodes, "machines": machines, "bad": bad} for nodes, machines, bad in expanded]
     shape = '[{"nodes": "VARCHAR", "machines": ["VARCHAR"], "bad": "VARCHAR"}]'
     engine.table(
         "slurm_hosts",
-        f"SELECT unnest(from_json({quoted(json.dumps(told))}, {quoted(shape)}), max_depth := 2)",
+        f"SELECT unnest(from_json({quoted(json.dumps(hosts))}, {quoted(shape)}), max_depth := 2)",
     )

@@ -1,4 +1,0 @@
--- In: sizes and timeline of the machines of clusters. Out: what each second of each machine weighs in its cluster. One whose size is not known has what was held of it.
-SELECT cluster AS target, capacity, existed_from, existed_to FROM sizes WHERE capacity IS NOT NULL
-UNION ALL
-SELECT s.cluster, t.held, t.starts, t.ends FROM timeline t JOIN sizes s ON s.target = t.target WHERE s.capacity IS NULL

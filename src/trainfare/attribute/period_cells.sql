@@ -1,7 +1,0 @@
--- In: periods. Out: each charge period cut at every full hour. Only periods as long as those the weighing's charges have.
-SELECT period, hour, greatest(starts, hour * 3600) AS starts, least(ends, hour * 3600 + 3600) AS ends
-FROM (
-  SELECT period, starts, ends, unnest(range(starts // 3600, (ends + 3599) // 3600)) AS hour
-  FROM periods WHERE ends - starts BETWEEN {{shortest}} AND {{longest}}
-    AND ends > {{first_second}} AND starts < {{last_second}}
-)

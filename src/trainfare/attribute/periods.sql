@@ -1,6 +1,0 @@
--- In: charges. Out: every charge period of the month, once. A period's key is its start and length in one number.
-SELECT period_key(period_start, period_end) AS period,
-  epoch_second(period_start) AS starts, epoch_second(period_end) AS ends
-FROM (SELECT DISTINCT period_start, period_end FROM charges)
-WHERE epoch_second(period_start) < {{last_second}} AND epoch_second(period_end) > {{first_second}}
-  AND period_end > period_start

@@ -1,0 +1,72 @@
+"""Build books from files alone, without a workspace."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from trainfare.allocate import account
+from trainfare.books import intake, tables, unbilled
+from trainfare.books.context import BuildContext, Progress, no_progress
+from trainfare.books.inputs import load_charges, no_charges
+from trainfare.books.month import normalize_month
+from trainfare.engine.protocol import Engine
+from trainfare.errors import TrainfareError
+from trainfare.files.locations import Location
+from trainfare.normalize.amortization import ledgers
+from trainfare.period import Month
+from trainfare.settings.config import Config
+from trainfare.sources.kinds import Kind
+from trainfare.store import BookFiles
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to build: one month or all, and only the tables that a cost report reads, or all."""
+
+    month: Month | None = None
+    only_cost: bool = False
+    required_kinds: tuple[Kind, ...] = ()
+    """The kinds of files that must be among the given ones."""
+
+
+EVERYTHING = Selection()
+
+
+def build_from_files(
+    config: Config,
+    folder: Path,
+    engine: Engine,
+    selection: Selection = EVERYTHING,
+    progress: Progress = no_progress,
+    as_of: datetime | None = None,
+    notice: Progress = no_progress,
+) -> list[BookFiles]:
+    """Build the books of the files that the settings name, and write their tables below `folder`."""
+    context = BuildContext(engine, config, as_of or ledgers.last_full_hour(), progress, notice)
+    delivered = intake.into_folder(engine.reader, config, folder, progress)
+    for kind in selection.required_kinds:
+        if not any(file.kind == kind for file in delivered):
+            listed = ", ".join(f"{file.path.name} ({file.kind})" for file in delivered)
+            raise TrainfareError("report", f"none of the files is a {kind.label}: {listed}", f"Add a {kind.label}.")
+    charges = load_charges(context, delivered)
+    if not charges.months or (selection.month and selection.month not in charges.months):
+        raise no_charges(selection.month, charges.months)
+    unbilled.report_jobs(context, delivered, set(charges.months))
+    books = []
+    for month in [selection.month] if selection.month else charges.months:
+        if normalize_month(context, charges, month, charges.relevant(engine, delivered, month), delivered):
+            files: dict[str, Location] = {
+                name: folder / f"{name}-{month}.parquet"
+                for name in (tables.COST_TABLES if selection.only_cost else tables.TABLES)
+            }
+            progress(f"allocating {month}")
+            account.run(engine, config, month)
+            account.write_shares(engine, month, files["shares"])
+            tables.make_settings(context, charges.recorded_as_of)
+            complete_through = tables.measure(engine, month, only_cost=selection.only_cost)
+            progress(f"writing {month}")
+            tables.write(engine, files)
+            books.append(BookFiles(month, 0, files, complete_through))
+    # The books are opened next in the same engine, under the same names.
+    engine.drop(*tables.READABLE_NAMES, "attempts", "machines")
+    return books

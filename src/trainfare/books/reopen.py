@@ -1,0 +1,110 @@
+"""Reopen a published book: run its account again from the same deliveries and settings, down to bill lines.
+
+The result can be stored in a file, so that many questions are answered by one run.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from trainfare.allocate import account, lineage
+from trainfare.allocate.lineage import Account, attached
+from trainfare.books import adjust, tables
+from trainfare.books.context import BuildContext
+from trainfare.books.inputs import ACCOUNT_VERSION, load_charges
+from trainfare.books.month import normalize_month
+from trainfare.engine.choice import embedded
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.sql import parquet
+from trainfare.normalize.amortization import ledgers
+from trainfare.query.bill_line import LinePayers, payers
+from trainfare.query.explain import Explanation, explanation, require_job, stored
+from trainfare.query.open_books import open_books
+from trainfare.settings.config import restore_settings
+from trainfare.sources import deliveries
+from trainfare.sources.deliveries import DeliveredFile
+from trainfare.store import Book, Store
+
+__all__ = (
+    "Account",
+    "account_name",
+    "attached",
+    "explain",
+    "explain_stored",
+    "payers_of_stored_line",
+    "reopen",
+    "store_account",
+)
+
+
+def reopen(store: Store, book: Book, engine: DuckDB) -> tuple[list[DeliveredFile], tuple[DeliveredFile, ...]]:
+    """Run the account of a published book again; return its deliveries, and those whose charges it reverses."""
+    (settings,) = engine.row(f"SELECT settings FROM {parquet(store.files(book).files['settings'])}")
+    context = BuildContext(engine, restore_settings(settings), adjust.book_as_of(engine, store, book))
+    rows = store.catalog.deliveries(book.deliveries)
+    delivered = [deliveries.from_catalog(row, store.archive(row)) for row in rows]
+    engine.drop("attempts", "machines", *tables.READABLE_NAMES)  # an open book in this engine has the same names
+    adjustments = adjust.find_again(context, store, delivered, book)
+    charges = load_charges(context, delivered, adjustments, adjust.booked_rates(engine, store, adjustments))
+    normalize_month(context, charges, book.month, charges.relevant(engine, delivered, book.month))
+    account.run(engine, context.config, book.month, keep_weights=True)
+    reversed_files = tuple(dict.fromkeys(file for one in adjustments for file in one.reversed_files))
+    _make_delivered_files(engine, [*delivered, *reversed_files])
+    return delivered, reversed_files
+
+
+def _make_delivered_files(engine: DuckDB, delivered: Sequence[DeliveredFile]) -> None:
+    """Make `delivered_files`: how to find the line of a charge in the file of a user."""
+    columns = "delivery INTEGER, path VARCHAR, header_lines INTEGER, lines_per_row BIGINT"
+    rows = [
+        (file.number, str(file.path), file.header_lines, ledgers.lines_per_row(file))
+        for file in {file.number: file for file in delivered}.values()
+    ]
+    engine.values("delivered_files", columns, [*rows, (0, "(estimated)", 0, 1)])
+
+
+def explain(
+    store: Store, book: Book, engine: DuckDB, job_id: str, basis: str, currency: str | None, usual: str | None = None
+) -> Explanation:
+    """Explain the cost of one job in a published book by running its account again."""
+    opened = open_books(engine, [store.files(book)])
+    chosen = opened.currency(currency, usual, basis)
+    require_job(engine, job_id, str(book.month))
+    booked = stored(engine, job_id, basis, chosen)
+    reopen(store, book, engine)
+    lineage.open_job(engine, job_id)
+    return explanation(engine, job_id, basis, chosen, booked)
+
+
+def store_account(store: Store, book: Book, path: Path) -> None:
+    """Write the account of a published book to a file, completely or not at all. Questions then need no further run."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.draft")
+    try:
+        with embedded() as engine:
+            reopen(store, book, engine)
+            lineage.store(engine, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def account_name(book: Book) -> str:
+    """A name for the stored account of a book, from its version, its inputs and the storage format."""
+    parts = (book.inputs_sha256, ACCOUNT_VERSION, *lineage.STORED_TABLES.values())
+    return f"{book.month}-v{book.version}-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
+
+
+def explain_stored(
+    engine: DuckDB, account: Account, job_id: str, attempts: Sequence[int], basis: str, currency: str, booked: Decimal
+) -> Explanation:
+    """Explain these attempts of a job from a stored account; `booked` is the job's cost in the book."""
+    lineage.open_stored_job(engine, account, job_id, attempts)
+    return explanation(engine, job_id, basis, currency, booked)
+
+
+def payers_of_stored_line(engine: DuckDB, account: Account, delivery: int, line: int) -> LinePayers | None:
+    """Everyone who pays a part of a bill line, from a stored account; None if the month has no such line."""
+    lineage.open_stored_line(engine, account, delivery, line)
+    return payers(engine, delivery, line)

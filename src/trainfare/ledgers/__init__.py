@@ -1,1 +1,0 @@
-"""Ledgers become charges: schedules laid over the months that other records speak of."""

@@ -1,3 +1,0 @@
--- Kinds of charges with amounts finer than 10^-12.
-SELECT 'source ' || source || ', ' || coalesce(service_name, category) || ': ' || sum(finer) || ' amounts' AS evidence, CAST(NULL AS DECIMAL(38,12)) AS at_stake, CAST(NULL AS VARCHAR) AS currency
-FROM routed_kinds WHERE finer > 0 GROUP BY source, coalesce(service_name, category)

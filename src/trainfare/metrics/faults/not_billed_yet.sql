@@ -1,3 +1,0 @@
--- Placements in the month that go on after the bill ends, on machines whose cost is not known otherwise.
-SELECT 'job ' || job_id || ' on ' || machine_id AS evidence, CAST(NULL AS DECIMAL(38,12)) AS at_stake, CAST(NULL AS VARCHAR) AS currency
-FROM book_placements WHERE ends > {{complete_through}} AND NOT running AND coalesce(billed_ends, 0) < ends GROUP BY job_id, machine_id

@@ -1,9 +1,0 @@
--- In: routed_kinds, rules_in_force, machines, placements. Out: services and accounts with charges without a payer, and whether jobs ran in that account.
-SELECT k.service_name AS service, k.account, k.currency, sum(k.effective) AS repaired, bool_or(j.account IS NOT NULL) AS has_jobs
-FROM routed_kinds k
-JOIN rules_in_force r ON r.rule = k.rule
-LEFT JOIN (SELECT DISTINCT m.account FROM placements p JOIN machines m ON m.machine = p.machine) j ON j.account = k.account
-WHERE r.goes_to = '__unallocated__' AND k.effective > 0 AND k.service_name IS NOT NULL
-GROUP BY k.service_name, k.account, k.currency
-ORDER BY repaired DESC, k.service_name, k.account
-LIMIT 5

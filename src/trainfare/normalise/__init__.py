@@ -1,1 +1,0 @@
-"""Bring what was delivered into one shape: kinds of charges, machines, attempts and what they held."""

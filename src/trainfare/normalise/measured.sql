@@ -1,8 +1,0 @@
--- In: keyed_usage, machine_names, machines. Out: what was measured about the attempts. A row delivered twice counts once. machine is null where the attempt as a whole was
--- measured, or a machine that nobody knows.
-SELECT u.attempt_key, min(m.machine) AS machine, u.starts, u.ends, u.kind, u.value
-FROM keyed_usage u
-LEFT JOIN machine_names n ON n.name = u.name AND n.existed_from <= u.starts AND n.existed_to > u.starts
-LEFT JOIN machines m ON m.resource = n.resource
-WHERE u.attempt_key IS NOT NULL
-GROUP BY u.attempt_key, u.name, u.starts, u.ends, u.kind, u.value

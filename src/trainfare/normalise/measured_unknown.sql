@@ -1,5 +1,0 @@
--- In: keyed_usage. Out: jobs and attempts that were measured in the month and that no job log has.
-SELECT unknown_job AS job_id, unknown_attempt AS attempt, count(*) AS rows
-FROM keyed_usage
-WHERE attempt_key IS NULL AND starts < epoch_second({{month}} + INTERVAL 1 MONTH) AND ends >= epoch_second({{month}})
-GROUP BY unknown_job, unknown_attempt

@@ -1,0 +1,1 @@
+"""Turn deliveries into facts: kinds of charges, machines, attempts, placements, currencies, amortization, estimates."""

@@ -1,0 +1,389 @@
+"""Turn delivered rows into the facts of a month: kinds of charges, machines, attempts, placements and measurements."""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import quoted
+from trainfare.errors import TrainfareError
+from trainfare.normalize import instance_types
+from trainfare.period import Month
+from trainfare.sources.kinds import Kind
+from trainfare.tables import CHARGES, ENDED, LABELS, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
+
+PACKAGE = "trainfare.normalize"
+DIMENSIONS = (
+    "source",
+    "currency",
+    "origin",
+    "converted_from",
+    "billing_start",
+    "billing_end",
+    "billing_account",
+    "account",
+    "region",
+    "charge_category",
+    "charge_class",
+    "service_category",
+    "service_name",
+    "resource_id",
+    "resource_name",
+    "commitment_id",
+    "commitment_status",
+    "reservation_status",
+    "price_details",
+    "tags",
+)
+"""Columns by which kinds of charges always differ; a rule that reads other columns adds those."""
+ROW_VIEWS: dict[str, tuple[str, Table]] = {
+    "jobs": ("delivered_placements", PLACEMENTS),
+    "machines": ("machine_rows", MACHINES),
+    "usage": ("usage_rows", USAGE),
+    "quality": ("quality_rows", QUALITY),
+    "prices": ("price_rows", PRICES),
+}
+"""By kind of file: the view over the rows of all such files, and its columns."""
+STEPS: dict[str, tuple[str, ...]] = {
+    "resources": ("months",),
+    "resource_names": (),
+    "written_names": (),
+    "matched_names": (),
+    "listed_machines": (),
+    "machine_names": ("months", "known_to"),
+    "machines": (),
+    "inferred_ends": ("month", "final_states"),
+    "attempts": ("aggregates", "columns", "merged_labels"),
+    "holdings": ("final_states",),
+    "placements": (),
+    "usage_kinds": (),
+    "keyed_usage": (),
+    "measured": (),
+    "unmatched_measurements": ("month",),
+    "job_quality": (),
+    "unmatched_results": (),
+    "price_list": (),
+}
+"""The steps in order, each with the SQL fragments it takes."""
+MACHINE_STEPS = (*list(STEPS)[: list(STEPS).index("machines") + 1],)
+"""The steps that match machines to resources."""
+_FINAL_STATES = ", ".join(map(quoted, ENDED))
+_INFERRED_ENDS = (
+    "job_id VARCHAR, attempt INTEGER, machine_id VARCHAR, started TIMESTAMP, ended TIMESTAMP, reason VARCHAR, "
+    "is_in_month BOOLEAN"
+)
+"""The columns of `inferred_ends`, which most months do not need."""
+
+
+@dataclass(frozen=True)
+class ChargeKinds:
+    """The charges, one SELECT per delivery, and the columns by which kinds of charges may differ."""
+
+    selects: tuple[str, ...]
+    dimensions: tuple[str, ...]
+    key_columns: tuple[str, ...] = ()
+    """The few dimensions that were sufficient to distinguish all kinds."""
+
+
+def make_charges(engine: Engine, selects: Iterable[str], rule_columns: Iterable[str]) -> ChargeKinds:
+    """Make `charges` (a view on the deliveries) and `charge_kinds`; return the kinds with their key columns.
+
+    `rule_columns` are the columns that the rules read.
+    """
+    kinds = ChargeKinds(tuple(selects), (*DIMENSIONS, *sorted(set(rule_columns) - set(DIMENSIONS))))
+    engine.ingest("charges", *_or_empty(CHARGES, kinds.selects))
+    instance_types.load(engine)
+    engine.step(PACKAGE, "charge_kinds", "unkeyed_kinds", _grouping(kinds, "charges"))
+    kinds = assign_keys(engine, kinds)
+    return _type_by_description(engine, kinds)
+
+
+def add_charges(engine: Engine, kinds: ChargeKinds, added: str) -> ChargeKinds:
+    """Add the rows of the SELECT `added`, which runs in the reader and has the columns of `tables.CHARGES`.
+
+    Return the kinds including it. A later call with the original kinds drops these rows from the charges again.
+    """
+    engine.ingest("added_charges", added)
+    engine.step(PACKAGE, "charge_kinds", "added_kinds", _grouping(kinds, "added_charges"))
+    engine.add("unkeyed_kinds", "SELECT * FROM added_kinds")
+    engine.drop("added_kinds", "added_charges")
+    extended = replace(kinds, selects=(*kinds.selects, added))
+    engine.ingest("charges", *_or_empty(CHARGES, extended.selects))
+    return assign_keys(engine, extended)
+
+
+def _grouping(kinds: ChargeKinds, charges: str) -> dict[str, str]:
+    return {"dimensions": ", ".join(kinds.dimensions), "charges": charges}
+
+
+def assign_keys(engine: Engine, kinds: ChargeKinds, month: Month | None = None) -> ChargeKinds:
+    """Make `charge_kinds`, the kinds with their keys, and `keyed_charges`, a view on the lines with their kinds' keys.
+
+    With a `month`, the view skips lines that cannot belong to it. Return the kinds with their key columns.
+    """
+    key_columns, key = _key(engine, kinds)
+    engine.view("keyed_charges", f"SELECT {key}, * FROM charges {_month_filter(engine, month) if month else ''}")
+    return replace(kinds, key_columns=key_columns)
+
+
+def _month_filter(engine: Engine, month: Month) -> str:
+    """Return a WHERE clause that selects the lines of a month.
+
+    The delivery number is a constant within each delivery, so files of other deliveries are not opened, and of a file
+    with several months only the parts with times of this month are read. A bound that no line exceeds is left out: an
+    engine that recognizes such a condition as always true would not skip anything for the other conditions either.
+    """
+    extremes = ("min(first_delivery)", "max(last_delivery)", "min(first_start)", "max(last_end)")
+    of_month = ", ".join(f"{extreme} FILTER (month = DATE '{month}-01')" for extreme in extremes)
+    first, last, starts, ends, earliest, latest = engine.row(
+        f"SELECT {of_month}, min(first_start), max(last_end) FROM charge_kinds"
+    )
+    clause = f"WHERE delivery BETWEEN {first or 0} AND {last or 0}"
+    clause += f" AND period_start >= TIMESTAMP '{starts}'" if starts and starts > earliest else ""
+    return clause + (f" AND period_end <= TIMESTAMP '{ends}'" if ends and ends < latest else "")
+
+
+def _key(engine: Engine, kinds: ChargeKinds) -> tuple[tuple[str, ...], str]:
+    """Make `charge_kinds`; return the columns that the key of a kind is a hash of, and the SQL for the key.
+
+    The previous key columns are tried first: most often no new kind needs more of them.
+    """
+    key_columns = kinds.key_columns or _distinguishing_columns(engine, kinds.dimensions)
+    for salt in range(8):
+        key = f"hash({', '.join([*key_columns, str(salt)])}) AS kind"
+        engine.table("charge_kinds", f"SELECT {key}, * FROM unkeyed_kinds")
+        if _has_unique_keys(engine):
+            return key_columns, key
+        if key_columns == kinds.key_columns:
+            key_columns = _distinguishing_columns(engine, kinds.dimensions)
+    raise TrainfareError(
+        "", "no hash gives every kind of charge its own key", "Please report this with the size of the bill."
+    )
+
+
+def _distinguishing_columns(engine: Engine, dimensions: Sequence[str]) -> tuple[str, ...]:
+    """Find a few dimensions that distinguish all kinds.
+
+    A resource id mostly determines its account, region and tags, which then need not be read for every line. The
+    resource id comes first; each further dimension is included only if it distinguishes more kinds than those before
+    it. With a single kind all dimensions are used, so that its key is not a constant.
+    """
+    differ = engine.row(f"SELECT {', '.join(_differs(name) for name in dimensions)} FROM unkeyed_kinds")
+    names = [name for name, differs in zip(dimensions, differ, strict=True) if differs]
+    names.sort(key=lambda name: name != "resource_id")
+    counts_sql = (f"count(DISTINCT hash({', '.join([*names[: index + 1], '0'])}))" for index in range(len(names)))
+    counts = [1, *engine.row(f"SELECT {', '.join(counts_sql)} FROM unkeyed_kinds")] if names else []
+    useful = tuple(name for name, without, with_it in zip(names, counts, counts[1:], strict=False) if with_it > without)
+    return useful or tuple(dimensions)
+
+
+def _differs(dimension: str) -> str:
+    """Return SQL for whether kinds differ in this dimension."""
+    return f"min({dimension}) <> max({dimension}) OR count({dimension}) BETWEEN 1 AND count(*) - 1"
+
+
+def _has_unique_keys(engine: Engine) -> bool:
+    kinds, distinct = engine.row("SELECT count(*), count(DISTINCT kind) FROM charge_kinds")
+    return bool(kinds == distinct)
+
+
+def make_month(engine: Engine, month: Month, rows: Mapping[str, Iterable[str]], before: Month | None = None) -> None:
+    """Make the month's `machines`, `attempts`, `placements`, `measured`, `job_quality` and `price_list`.
+
+    `rows` has, by kind of file, a SELECT for each file with rows for the month's time; other files do not count. A
+    machine is known from the month's bill for as long as the bill covers it. Where unbilled hours are estimated, it is
+    also known from the bill of the month `before`, and from then on without end.
+    """
+    fragments = {
+        "month": f"DATE '{month}-01'",
+        "months": f"DATE '{month}-01'",
+        "known_to": "epoch_second(max(k.last_end))",
+        "final_states": _FINAL_STATES,
+    }
+    if before:
+        fragments |= {"months": f"DATE '{month}-01', DATE '{before}-01'", "known_to": "253402300800"}
+    _ingest_rows(engine, rows, ROW_VIEWS)
+    fragments |= _attempt_fragments(engine)
+    has_all_ends = _has_all_ends(engine)
+    for step, names in STEPS.items():
+        if step == "inferred_ends" and has_all_ends:
+            engine.values(step, _INFERRED_ENDS, [])
+        else:
+            engine.step(PACKAGE, step, step, {name: fragments[name] for name in names})
+    engine.drop("keyed_usage")
+
+
+def _ingest_rows(engine: Engine, rows: Mapping[str, Iterable[str]], kinds: Iterable[str]) -> None:
+    """Make the views over the rows of files of these kinds, and `placement_rows`."""
+    selects = {kind: [*rows.get(kind, ())] for kind in kinds}
+    for kind, given in selects.items():
+        name, table = ROW_VIEWS[kind]
+        ingested = _or_empty(table, given)
+        engine.ingest(name, *(_numbered(ingested) if kind == "jobs" else ingested))
+    _merge_logs(engine, len(selects["jobs"]) > 1)
+
+
+def _numbered(logs: Iterable[str]) -> list[str]:
+    """Return the SELECTs with a column `log`, which distinguishes the job logs of the month."""
+    return [f"SELECT *, {number} AS log FROM ({select})" for number, select in enumerate(logs)]
+
+
+def match_machines(engine: Engine, months: Sequence[Month], rows: Mapping[str, Iterable[str]]) -> None:
+    """Make `resources`, `machine_names` and `machines` of several months at once, from `charge_kinds` and these rows.
+
+    It shows what a build of these months would match, without anything that depends on one month.
+    """
+    fragments = {
+        "months": ", ".join(f"DATE '{month}-01'" for month in months) or "CAST(NULL AS DATE)",
+        "known_to": "epoch_second(max(k.last_end))",
+    }
+    _ingest_rows(engine, rows, ("jobs", "machines"))
+    for step in MACHINE_STEPS:
+        engine.step(PACKAGE, step, step, {name: fragments[name] for name in STEPS[step]})
+
+
+def _has_all_ends(engine: Engine) -> bool:
+    """Return whether every attempt that is over has an end."""
+    unended = f"SELECT 1 FROM placement_rows WHERE ended IS NULL AND state IN ({_FINAL_STATES})"
+    return not engine.row(f"SELECT count(*) FROM ({unended})")[0]
+
+
+def _merge_logs(engine: Engine, are_several: bool) -> None:
+    """Make `placement_rows`, all job logs as one. Where no row needs another to be interpreted, it is a plain view."""
+    unfinished, *numbered = engine.row(
+        "SELECT count(*) - count(ended), count(log_run), count(log_cluster), count(resized) FROM delivered_placements"
+    )
+    engine.drop("placement_rows")
+    if unfinished or (are_several and any(numbered)):
+        engine.step(PACKAGE, "placement_rows", "placement_rows", {"final_states": _FINAL_STATES})
+    else:
+        engine.view("placement_rows", "SELECT * FROM delivered_placements")
+
+
+def _attempt_fragments(engine: Engine) -> dict[str, str]:
+    """Return the fragments of step `attempts`; make `merged_labels` where rows have labels of their own.
+
+    A column that no row fills is null, and takes no memory while grouping.
+    """
+    names = (*LABELS, "labels", "submitted")
+    counts = engine.row(f"SELECT {', '.join(f'count({name})' for name in names)} FROM placement_rows")
+    is_filled = dict(zip(names, counts, strict=True))
+    aggregates = [f"max({name}) AS {name}" for name in (*LABELS, "labels") if is_filled[name]]
+    columns = [f"n.{name}" if is_filled[name] else f"CAST(NULL AS VARCHAR) AS {name}" for name in LABELS]
+    join, labels, queued = "", "CAST(NULL AS VARCHAR)", ["CAST(NULL AS BIGINT)"] * 2
+    if is_filled["labels"]:
+        engine.step(PACKAGE, "merged_labels", "merged_labels")
+        join = "LEFT JOIN merged_labels m ON m.job_id = n.job_id AND m.attempt = n.attempt"
+        labels = "coalesce(m.labels, n.labels)"
+    if is_filled["submitted"]:
+        aggregates += ["min(submitted) AS submitted", "min(started) AS started"]
+        queued = [
+            f"CASE WHEN n.submitted <= n.started THEN epoch_second(n.{at}) END" for at in ("submitted", "started")
+        ]
+    columns += [f"{labels} AS labels", f"{queued[0]} AS queued_from", f"{queued[1]} AS queued_to"]
+    return {
+        "aggregates": "".join(f", {aggregate}" for aggregate in aggregates),
+        "columns": ", ".join(columns),
+        "merged_labels": join,
+    }
+
+
+def _or_empty(table: Table, selects: Iterable[str]) -> list[str]:
+    """Return these SELECTs, or one without rows if there are none."""
+    empty = f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in table.columns)} WHERE false"
+    return [*selects] or [empty]
+
+
+def _type_by_description(engine: Engine, kinds: ChargeKinds) -> ChargeKinds:
+    """Fill in instance types that only the description or the SKU of a charge names."""
+    unknown = "instance_type IS NULL AND category = 'compute' AND resource_id IS NOT NULL"
+    if engine.row(f"SELECT count(*) FROM charge_kinds WHERE {unknown}")[0]:
+        engine.step(PACKAGE, "described_types", "described_types")
+        engine.table(
+            "unkeyed_kinds",
+            "SELECT k.* EXCLUDE (kind, instance_type), coalesce(k.instance_type, d.instance_type) AS instance_type "
+            "FROM charge_kinds k LEFT JOIN described_types d ON d.kind = k.kind",
+        )
+        assign_keys(engine, kinds)
+    return kinds
+
+
+class Delivery(Protocol):
+    """What decides whether a delivery is relevant to a month."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def kind(self) -> Kind: ...
+    def select(self, engine: DuckDB) -> str: ...
+
+
+AnyDelivery = TypeVar("AnyDelivery", bound=Delivery)
+
+
+def charged_by_month(engine: Engine) -> dict[Month, set[int]]:
+    """Return the numbers of the deliveries with charges, by month. Lines are read only if a month has several."""
+    found = engine.rows("SELECT month, min(first_delivery), max(last_delivery) FROM charge_kinds GROUP BY month")
+    if all(first == last for _, first, last in found):
+        return {Month.of(day): {first} for day, first, _ in found}
+    charged: dict[Month, set[int]] = {}
+    for day, delivery in engine.rows(
+        "SELECT DISTINCT billing_month(billing_start, billing_end), delivery FROM charges"
+    ):
+        charged.setdefault(Month.of(day), set()).add(delivery)
+    return charged
+
+
+def deliveries_for_month(
+    engine: Engine, delivered: Sequence[AnyDelivery], month: Month, charged: Set[int]
+) -> list[AnyDelivery]:
+    """Return the deliveries that a month is built from.
+
+    These are the files with its charges; job logs, measurements and prices that overlap the month or the time of these
+    charges; results of the jobs in these logs, or of jobs in no log; and all machine files. Exchange rates count
+    through what they converted.
+    """
+    first_day = f"DATE '{month}-01'"
+    first, last = engine.row(
+        f"SELECT least(min(first_start), TIMESTAMP '{month}-01'), "
+        f"greatest(max(last_end), TIMESTAMP '{month.next()}-01') FROM charge_kinds WHERE month = {first_day}"
+    )
+    during = {
+        Kind.JOBS: f"started < TIMESTAMP '{last}' AND coalesce(ended, started) >= TIMESTAMP '{first}' OR ended IS NULL",
+        Kind.USAGE: f"started < TIMESTAMP '{last}' AND ended >= TIMESTAMP '{first}'",
+        Kind.PRICES: f"valid_from < TIMESTAMP '{last}' AND coalesce(valid_to > TIMESTAMP '{first}', true)",
+    }
+    all_logs = [file for file in delivered if file.kind.is_job_log]
+    logs = [file for file in all_logs if _has(engine, file, during[Kind.JOBS])]
+    # Results of a job that no log has concern every month: each of its books has a finding.
+    of_month, of_any = (" UNION ALL ".join(job_id_selects(engine, files)) for files in (logs, all_logs))
+    during[Kind.QUALITY] = f"job_id NOT IN ({of_any})" if of_any else "true"
+    during[Kind.QUALITY] += f" OR job_id IN ({of_month})" if of_month else ""
+    return [
+        file
+        for file in delivered
+        if file.number in charged
+        or file in logs
+        or file.kind is Kind.MACHINES
+        or file.kind.is_ledger
+        or (not file.kind.is_job_log and file.kind in during and _has(engine, file, during[file.kind]))
+    ]
+
+
+def job_id_selects(engine: Engine, logs: Iterable[Delivery]) -> list[str]:
+    """Return a SELECT for each job log of the ids its jobs may be known by: as logged, and with their cluster."""
+    ids = "unnest([job_id, job_id || '@' || log_cluster]) AS job_id"
+    selects = (f"SELECT DISTINCT {ids} FROM ({log.select(engine.reader)})" for log in logs)
+    return [f"SELECT job_id FROM ({select}) WHERE job_id IS NOT NULL" for select in selects]
+
+
+def ingest_other_jobs(engine: Engine, logs: Iterable[Delivery]) -> None:
+    """Make `other_jobs`, the ids of jobs in these logs of other times."""
+    empty = "SELECT CAST(NULL AS VARCHAR) AS job_id WHERE false"
+    engine.ingest("other_jobs", *(job_id_selects(engine, logs) or [empty]))
+
+
+def _has(engine: Engine, file: Delivery, rows: str) -> bool:
+    select = file.select(engine.reader)
+    return bool(engine.reader.row(f"SELECT EXISTS (SELECT 1 FROM ({select}) WHERE {rows})")[0])

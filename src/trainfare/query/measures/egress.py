@@ -1,0 +1,44 @@
+"""Network cost per hour of training, by the regions that data was sent from and to.
+
+Formula: network cost of the group's jobs, split by the bytes they were measured to send from region to region /
+wall-clock hours of these jobs that the bill covers. Network cost of jobs without measured bytes has no regions.
+
+Example: two thirds of the bytes went from eu to us, one third to ap.
+
+    machine  n1  4 gpus  4 h  8.00 USD  region eu
+    attempt  a   4 gpus  4 h
+    measured a   bytes_sent 200  1 h  from_region eu  to_region us
+    measured a   bytes_sent 100  1 h  from_region eu  to_region ap
+    charge   network  6.00 USD  4 h  tag job_id=a
+    =>
+    a  eu -> ap  2.00 / 4 = 0.50 USD per hour
+    a  eu -> us  4.00 / 4 = 1.00 USD per hour
+"""
+
+from decimal import Decimal
+
+from trainfare.query.measures.metric_value import MetricQuery, MetricValue, billed_hours
+
+CODE, NAME = "M7", "egress cost per training hour"
+PAIR = "from_region || ' -> ' || coalesce(to_region, '?')"
+NOT_MEASURED = "not measured"
+NETWORK = "payer_kind = 'attempt' AND category = 'network'"
+
+
+def values(query: MetricQuery) -> list[MetricValue]:
+    unit = f"{query.currency} per hour"
+    rows = query.rows()
+    where = f"currency = '{query.currency}'"
+    found = []
+    basis = query.question.basis
+    by_pair = query.sums("egress", basis, f"{where} AND from_region IS NOT NULL", PAIR)
+    for key, paid in query.sums("shares", basis, f"{where} AND {NETWORK}").items():
+        pairs = by_pair.get(key, {})
+        if rest := paid[""] - sum(pairs.values(), Decimal(0)):
+            pairs = pairs | {NOT_MEASURED: rest}
+        covered = billed_hours(rows.get(key))
+        note = "" if covered else "the bill covers none of its hours"
+        found += [
+            MetricValue(CODE, query.group(key), pair, amount, covered, unit, note) for pair, amount in pairs.items()
+        ]
+    return found

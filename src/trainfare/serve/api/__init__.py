@@ -1,0 +1,20 @@
+"""The HTTP API: everything the command line can show."""
+
+from litestar import Router
+from litestar.types import ControllerRouterHandler
+
+from trainfare.serve.api import books, costs, documents, forecasts, health, lineage, measures, opencost
+from trainfare.serve.api.requests import DEPENDENCIES
+
+PATH = "/api/v1"
+
+
+def routes() -> list[ControllerRouterHandler]:
+    """Return every endpoint of the API."""
+    ours = Router(
+        PATH,
+        route_handlers=[*costs.ROUTES, *forecasts.ROUTES, *books.ROUTES, *lineage.ROUTES, *measures.ROUTES],
+        dependencies=DEPENDENCIES,
+        tags=["books"],
+    )
+    return [ours, *opencost.ROUTES, *health.ROUTES, *documents.ROUTES]

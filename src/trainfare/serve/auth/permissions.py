@@ -1,0 +1,49 @@
+"""Guards: what a route requires of its viewer in addition to authentication."""
+
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+
+from trainfare.serve.auth.viewer import Viewer
+from trainfare.serve.problems import ForbiddenError
+
+PUBLIC = {"public": True}
+"""For a route that needs no authentication, because it reveals nothing."""
+
+Connection = ASGIConnection[Any, Viewer, Any, Any]
+
+
+def sees_everything(connection: Connection, _: BaseRouteHandler) -> None:
+    """Require full visibility of the bill."""
+    require_full_visibility(connection.user)
+
+
+def require_full_visibility(viewer: Viewer) -> None:
+    if not viewer.sees_all:
+        do = "Ask for a token or a role that sees every cost center: viewer, finance, operator or admin."
+        raise ForbiddenError(viewer.name, "this needs the whole bill, and you may see only part of it", do)
+
+
+def may_close(connection: Connection, _: BaseRouteHandler) -> None:
+    """Require finance or admin, signed in: a token may only read."""
+    if not connection.user.closes:
+        do = "Ask someone with the role finance or admin."
+        raise ForbiddenError(connection.user.name, "you may not close months", do)
+
+
+def may_scrape(connection: Connection, route: BaseRouteHandler) -> None:
+    """Require full visibility and, for a token, the scope for metrics."""
+    if "metrics" not in connection.user.scopes:
+        do = "Create a token: trainfare token create prometheus --role viewer --scope metrics"
+        raise ForbiddenError(connection.user.name, "this token is not for /metrics", do)
+    sees_everything(connection, route)
+
+
+def may_read(connection: Connection, route: BaseRouteHandler) -> None:
+    """Require the scope for reading, except on public routes and /metrics."""
+    if route.opt.get("public") or route.opt.get("scope") == "metrics":
+        return
+    if "read" not in connection.user.scopes:
+        do = "Create a token: trainfare token create NAME --scope read"
+        raise ForbiddenError(connection.user.name, "this token is not for reading", do)

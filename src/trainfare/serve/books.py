@@ -1,0 +1,235 @@
+"""Reads published books: one database per process, with pooled connections that each serve one request at a time."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from trainfare.books.reopen import Account
+from trainfare.engine.duckdb import DuckDB
+from trainfare.errors import IncompleteError
+from trainfare.period import Month
+from trainfare.query import digest
+from trainfare.query.open_books import OpenBooks, common_tables, open_books
+from trainfare.query.visibility import UNRESTRICTED_PREFIX, restrict_tables
+from trainfare.serve.admission import cancellation
+from trainfare.serve.admission.cancellation import CanceledError
+from trainfare.serve.admission.middleware import READERS
+from trainfare.serve.auth.viewer import Viewer
+from trainfare.serve.cache.connection import CachedConnection
+from trainfare.serve.cache.results import ResultCache
+from trainfare.serve.databases.attached import AttachedDatabases, Digest
+from trainfare.serve.logs import LOG
+from trainfare.serve.published import Published, PublishedBooks
+from trainfare.settings.config import Config
+from trainfare.store import Book, Store
+
+MEMORY = "400MB"
+MAX_CONNECTIONS = READERS + 2
+"""One per reader, and some for work in the background."""
+MAX_IDLE_CONNECTIONS = 24
+CLOSE_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class PoolKey:
+    """What a connection has open: these book versions, as far as the labels allow, and optionally one job only."""
+
+    versions: tuple[int, ...]
+    visibility: tuple[str, ...] | None
+    job: str | None
+
+
+@dataclass(frozen=True)
+class PooledConnection:
+    """A connection with books open in it, used by one thread at a time."""
+
+    key: PoolKey
+    connection: CachedConnection
+    opened: OpenBooks
+
+
+class BookReader:
+    """The newest version of every month, readable by many threads.
+
+    A version that any process publishes is visible to the next request. A request that is already reading keeps the
+    version it started with.
+    """
+
+    def __init__(self, store: Store, config: Config, memory_limit: str = MEMORY) -> None:
+        self.store = store
+        self.config = config
+        self.results = ResultCache()
+        self._database = DuckDB(memory_limit=memory_limit)
+        self._connection_limit = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._databases = AttachedDatabases(store, self._database)
+        self._warmed_up: set[int] = set()
+        self._published = PublishedBooks(store.catalog)
+        self._idle: list[PooledConnection] = []
+        self._engines_in_use: list[DuckDB] = []
+        self._is_closed = False
+
+    @property
+    def published(self) -> Published:
+        """The current content of the catalog."""
+        return self._published.now()
+
+    def current(self) -> list[Book]:
+        """Return the newest version of each month, in order."""
+        return self.published.current
+
+    def newest(self, month: Month | None = None) -> Book:
+        """Return the newest version of a month, or of the newest month."""
+        books = self.current()
+        found = [book for book in books if month in (None, book.month)]
+        if found:
+            return found[-1]
+        if not books:
+            raise IncompleteError("books", "nothing has been built yet", "Run: trainfare build")
+        months = ", ".join(str(book.month) for book in books)
+        raise IncompleteError("books", f"no book for {month}", f"Available months: {months}.")
+
+    @contextmanager
+    def open(self, viewer: Viewer, books: Sequence[Book], job: str | None = None) -> Iterator[OpenBooks]:
+        """Open these books, restricted to what the viewer may see. Query them only within the block, from one thread.
+
+        With `job`, only that job's rows are available, and queries about it are faster.
+        """
+        key = PoolKey(tuple(book.id for book in books), viewer.visibility, job)
+        with self._connection_limit:
+            self._require_open()
+            pooled = (
+                self._take_idle(lambda idle: idle == key) or self._switch_job(key, books) or self._connect(key, books)
+            )
+            try:
+                with self._in_use(pooled.connection):
+                    yield pooled.opened
+            except BaseException:
+                pooled.connection.close()
+                raise
+            self._release(pooled)
+
+    @contextmanager
+    def account(self, book: Book) -> Iterator[tuple[DuckDB, Account]]:
+        """Provide a book's account, and an engine in which to explain its jobs and bill lines."""
+        account = self._databases.account(book)
+        with (
+            self._connection_limit,
+            closing(self._database.new_connection()) as engine,
+            cancellation.current().stops(engine),
+        ):
+            yield engine, account
+
+    @contextmanager
+    def _in_use(self, engine: DuckDB) -> Iterator[None]:
+        """Let the request that uses an engine be canceled, and `close` interrupt it."""
+        with cancellation.current().stops(engine):
+            self._engines_in_use.append(engine)
+            try:
+                yield
+            finally:
+                self._engines_in_use.remove(engine)
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise CanceledError("service", "it is stopping", "Send the request again in a moment.")
+
+    def prepare(self, warm_up: Callable[[], None]) -> None:
+        """Attach the digest of every current book, so that the first request does not wait for it.
+
+        For books that are new, run `warm_up` and attach their accounts, which takes longer, in the background.
+        """
+        books = self.current()
+        for book in books:
+            self._databases.digest(book)
+        new = [book for book in reversed(books) if book.id not in self._warmed_up]
+        self._warmed_up |= {book.id for book in new}
+        if new:
+            threading.Thread(target=self._warm_up, args=(warm_up, new), daemon=True).start()
+
+    def _warm_up(self, warm_up: Callable[[], None], books: Sequence[Book]) -> None:
+        try:
+            warm_up()
+            for book in books:
+                self._require_open()
+                self._databases.account(book)
+        except Exception:  # no request waits for this: the next one reports the error; after close() it is expected
+            if not self._is_closed:
+                LOG.exception("warm-up failed")
+
+    def close(self) -> None:
+        """Interrupt what still runs, wait for it to end, and close the database."""
+        self._is_closed = True
+        deadline = time.monotonic() + CLOSE_SECONDS
+        while self._engines_in_use and time.monotonic() < deadline:
+            for engine in [*self._engines_in_use]:
+                engine.stop()
+            time.sleep(0.02)
+        with self._lock:
+            connections = [pooled.connection for pooled in self._idle]
+            self._idle.clear()
+        for connection in (*connections, self._database):
+            with suppress(Exception):  # a thread that still uses it ends with the process
+                connection.close()
+
+    def _connect(self, key: PoolKey, books: Sequence[Book]) -> PooledConnection:
+        connection = CachedConnection(self._database, self.results, key.versions, key.visibility, key.job)
+        with self._in_use(connection):
+            return self._open(connection, key, books)
+
+    def _open(self, connection: CachedConnection, key: PoolKey, books: Sequence[Book]) -> PooledConnection:
+        opened = open_books(connection, [self.store.files(book) for book in books])
+        digests = self._digests(books)
+        if key.visibility is not None:
+            restrict_tables(connection, common_tables(opened.books), key.visibility)
+        if key.job is not None:
+            _open_job(connection, key, key.job, digests)
+        by_digest = key.job is None and all(one.is_uniform for one in digests)
+        if by_digest:
+            digest.attach(connection, [one.alias for one in digests], key.visibility)
+        spans = [one.days for one in digests if one.days]
+        opened = replace(
+            opened,
+            by_digest=by_digest,
+            by_machine=by_digest and key.visibility is None,
+            is_one_job=key.job is not None,
+            days=(min(first for first, _ in spans), max(last for _, last in spans)) if spans else None,
+        )
+        return PooledConnection(key, connection, opened)
+
+    def _switch_job(self, key: PoolKey, books: Sequence[Book]) -> PooledConnection | None:
+        """Reuse an idle connection that has another job of the same books open: this replaces a few tables only."""
+        if key.job is None:
+            return None
+        pooled = self._take_idle(lambda idle: idle.job is not None and replace(idle, job=key.job) == key)
+        if pooled is None:
+            return None
+        with self._in_use(pooled.connection):
+            _open_job(pooled.connection, key, key.job, self._digests(books))
+        return replace(pooled, key=key)
+
+    def _digests(self, books: Sequence[Book]) -> list[Digest]:
+        return [self._databases.digest(book) for book in sorted(books, key=lambda book: book.month)]
+
+    def _take_idle(self, matches: Callable[[PoolKey], bool]) -> PooledConnection | None:
+        """Remove and return the matching idle connection that was used last."""
+        with self._lock:
+            for position in range(len(self._idle) - 1, -1, -1):
+                if matches(self._idle[position].key):
+                    return self._idle.pop(position)
+        return None
+
+    def _release(self, pooled: PooledConnection) -> None:
+        with self._lock:
+            self._idle.append(pooled)
+            excess = [self._idle.pop(0) for _ in range(len(self._idle) - MAX_IDLE_CONNECTIONS)]
+        for oldest in excess:
+            oldest.connection.close()
+
+
+def _open_job(connection: CachedConnection, key: PoolKey, job: str, digests: Sequence[Digest]) -> None:
+    connection.job = job
+    prefix = "" if key.visibility is None else UNRESTRICTED_PREFIX
+    digest.open_job(connection, [one.alias for one in digests], job, prefix)

@@ -1,0 +1,37 @@
+"""A database connection whose query results are cached."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from trainfare.engine.duckdb import DuckDB
+from trainfare.serve.admission import cancellation
+from trainfare.serve.cache.results import QueryResult, ResultCache, ResultKey
+
+
+class CachedConnection(DuckDB):
+    """A read-only connection to a fixed set of books with a fixed visibility, optionally narrowed to one job."""
+
+    def __init__(
+        self, database: DuckDB, results: ResultCache, versions: tuple[int, ...], visibility: Hashable, job: str | None
+    ) -> None:
+        self.connection = database.new_connection().connection
+        self._results = results
+        self._versions = versions
+        self._visibility = visibility
+        self.job = job
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return list(self._result(sql).rows)
+
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        found = self._result(sql)
+        return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
+    def _result(self, sql: str) -> QueryResult:
+        key = ResultKey(self._versions, (self.job, sql), self._visibility)
+        return self._results.get(key, lambda: self._run(sql))
+
+    def _run(self, sql: str) -> QueryResult:
+        cancellation.current().check()
+        rows = super().rows(sql)
+        return QueryResult([column[0] for column in self.connection.description or ()], rows)

@@ -1,0 +1,157 @@
+"""One page request: who sent it, what its query asks for, and the books that answer it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from litestar import Request
+
+from trainfare.errors import IncompleteError
+from trainfare.period import Month
+from trainfare.query import window
+from trainfare.query.cost import Question
+from trainfare.query.open_books import OpenBooks
+from trainfare.query.window import Window
+from trainfare.report.outlook import Outlook
+from trainfare.serve.auth.viewer import Viewer
+from trainfare.serve.books import BookReader
+from trainfare.serve.forecasts import forecast_months
+from trainfare.serve.pages.query import PageQuery, parse_query
+from trainfare.serve.published import Published
+from trainfare.store import Book
+from trainfare.store.records import Closing
+
+Answer = TypeVar("Answer")
+
+
+class NoDataError(IncompleteError):
+    """No book covers the requested period. `context` lets the error page offer other periods."""
+
+    def __init__(self, context: "RequestContext") -> None:
+        months = ", ".join(str(book.month) for book in context.current_books[-6:])
+        super().__init__(str(context.window), "no data for this period", f"There are books for {months}.")
+        self.context = context
+
+
+@dataclass(frozen=True)
+class RequestContext:
+    book_reader: BookReader
+    viewer: Viewer
+    query: PageQuery
+    path: str = ""
+
+    @cached_property
+    def published(self) -> Published:
+        """The state of the catalog when the request arrived; the whole page is based on it."""
+        return self.book_reader.published
+
+    @cached_property
+    def current_books(self) -> list[Book]:
+        """The newest version of every month."""
+        return self.published.current
+
+    def closing(self, book: Book) -> Closing | None:
+        """When and by whom the book's month was closed, or None while it is open."""
+        return self.published.closings.get(book.month)
+
+    @cached_property
+    def window(self) -> Window:
+        """The requested period; by default, the newest month."""
+        if not self.current_books:
+            raise IncompleteError("books", "nothing has been built yet", "Build a month with: trainfare build")
+        return self.query.window or window.month_window(self.current_books[-1].month)
+
+    @cached_property
+    def books(self) -> list[Book]:
+        """The newest version of each month in the window; at least one."""
+        found = self.books_in(self.window)
+        if not found:
+            raise NoDataError(self)
+        return found
+
+    @property
+    def book(self) -> Book:
+        """The last book of the window, for panels that show one month."""
+        return self.books[-1]
+
+    @cached_property
+    def books_before(self) -> list[Book]:
+        """The books of the preceding period, or none unless they cover all of it."""
+        before = self.window.previous()
+        found = self.books_in(before)
+        is_complete = found and found[0].month == Month.of(before.first) and found[-1].month.end >= before.end
+        return found if is_complete else []
+
+    def books_in(self, period: Window) -> list[Book]:
+        return [book for book in self.current_books if period.overlaps(book.month)]
+
+    @cached_property
+    def currency(self) -> str:
+        requested, default = self.query.get("currency") or None, self.book_reader.config.currency
+        return self.run(OpenBooks.currency, requested, default, self.query.get("basis", "effective"))
+
+    @cached_property
+    def currencies(self) -> list[str]:
+        return self.run(_currencies)
+
+    @cached_property
+    def question(self) -> Question:
+        return Question(
+            [],
+            self.query.get("basis", "effective"),
+            self.query.get("per", "wall"),
+            self.query.get("scope", "full"),
+            self.currency,
+            self.window.days,
+            self.query.filters,
+        )
+
+    @property
+    def question_before(self) -> Question:
+        """The same question about the preceding period."""
+        return replace(self.question, days=self.window.previous().days)
+
+    @cached_property
+    def outlooks(self) -> list[Outlook]:
+        """Forecasts for the newest month and the next, regardless of the window."""
+        return forecast_months(self.book_reader, self.viewer, self.current_books, self.question)
+
+    def job_question(self, job: str) -> Question:
+        """The question about one job alone; other filters do not apply to it."""
+        return replace(self.question, filters=(("job", (job,)),))
+
+    def run(self, find: Callable[..., Answer], *arguments: Any, books: Sequence[Book] | None = None) -> Answer:
+        """Run a query function on the given books; by default, on those of the window."""
+        with self.book_reader.open(self.viewer, self.books if books is None else books) as opened:
+            return find(opened, *arguments)
+
+    def run_for_job(
+        self, job: str, find: Callable[..., Answer], *arguments: Any, books: Sequence[Book] | None = None
+    ) -> Answer:
+        """Run a query function about one job. It is faster than `run`, because other payers' shares are not read."""
+        with self.book_reader.open(self.viewer, self.books if books is None else books, job) as opened:
+            return find(opened, *arguments)
+
+    def link(self, path: str, /, **changed: object) -> str:
+        return self.query.link(path, **changed)
+
+    def job_link(self, job: str) -> str:
+        """The URL of a job's page; special characters in its id are escaped."""
+        return self.link(f"/jobs/{quote(job, safe='')}")
+
+    def link_here(self, /, **changed: object) -> str:
+        return self.query.link_here(self.path, **changed)
+
+
+def _currencies(opened: OpenBooks) -> list[str]:
+    return [name for (name,) in opened.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
+
+
+def request_context(
+    request: Request[Any, Any, Any], book_reader: BookReader, viewer: Viewer, path: str
+) -> RequestContext:
+    """The context of a request. Invalid query parameters are rejected."""
+    parameters = {key: request.query_params.getall(key) for key in request.query_params}
+    return RequestContext(book_reader, viewer, parse_query(parameters), path)

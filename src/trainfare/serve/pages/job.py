@@ -1,0 +1,187 @@
+"""One job: its cost on each basis, by category, attempt, machine and day, and how it changed between versions."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from trainfare.money import decimal_text
+from trainfare.query import cost, trend, usage
+from trainfare.query import job as jobs
+from trainfare.report.render import money
+from trainfare.serve.pages import attempts, measurements
+from trainfare.serve.pages.context import RequestContext
+from trainfare.serve.pages.layout import BASIS_NAMES
+from trainfare.serve.pages.panel import Column, Page, Panel, SeriesField, Stat, add_up, billed_and_estimated, ratio
+from trainfare.serve.problems import NotFoundError
+from trainfare.tables import LABELS
+
+MOST_VERSIONS = 8
+
+
+def page(context: RequestContext, job: str) -> Page:
+    facts = context.run_for_job(job, jobs.facts, job)
+    if facts is None:
+        do = f"It may have run in another period than {context.window}: choose one, or search the list of jobs."
+        raise NotFoundError(f"job {job}", "no such job in this period", do)
+    names = [
+        (name.replace("_", " ").capitalize(), str(facts[name]), context.link("/jobs", **{name: facts[name]}))
+        for name in LABELS
+        if facts[name]
+    ]
+    breadcrumbs = [("Jobs", context.link("/jobs"))]
+    if facts["team"]:
+        breadcrumbs.append((facts["team"], context.link("/jobs", team=facts["team"])))
+    panels = [build(context, job) for build in PANELS.values()]
+    extra = {"state": facts["state"], "job": job, "panel_parameters": {"job": job}}
+    return Page(job, panels, stats(context, job), breadcrumbs, names, extra=extra)
+
+
+def stats(context: RequestContext, job: str) -> list[Stat]:
+    question = context.job_question(job)
+    (held,) = context.run_for_job(job, cost.rows, question, [])
+    (rate,) = [row for row in context.run_for_job(job, jobs.rates, question) if row["basis"] == question.basis]
+    detail = ""
+    if held.estimated and held.cost is not None:
+        detail = f"billed {money(held.cost - held.estimated)} + estimated {money(held.estimated)}"
+    unbilled = (
+        f"{Decimal(held.unbilled_wall_seconds) / 3600:,.1f} h not billed yet" if held.unbilled_wall_seconds else ""
+    )
+    trace = context.link("/cost-trace/job", job=job)
+    return [
+        Stat("Cost", money(held.cost), context.currency, detail, decimal_text(held.cost), trace),
+        Stat("Cost per wall hour", money(rate["wall"]), f"{context.currency} / h", "", decimal_text(rate["wall"])),
+        Stat("Cost per GPU hour", money(rate["gpu"]), f"{context.currency} / h", "", decimal_text(rate["gpu"])),
+        Stat("Wall hours", f"{Decimal(held.wall_seconds) / 3600:,.1f}", "h", unbilled),
+        Stat("GPU hours", "-" if held.gpu_seconds is None else f"{held.gpu_seconds / 3600:,.1f}", "h"),
+    ]
+
+
+def categories(context: RequestContext, job: str) -> Panel:
+    found = context.run_for_job(job, jobs.by_category, context.job_question(job))
+    sums = add_up(found, "cost", "estimated")
+    steps: list[dict[str, Any]] = []
+    for name in dict.fromkeys(row["category"] for row in found):
+        part = add_up([row for row in found if row["category"] == name], "cost", "estimated")
+        steps.append({"name": name, "value": decimal_text(part["cost"]), "estimated": decimal_text(part["estimated"])})
+    total = {"name": "total", "value": decimal_text(sums["cost"]), "estimated": decimal_text(sums["estimated"])}
+    chart = {"kind": "waterfall", "unit": context.currency, "steps": [*steps, total | {"total": True}]}
+    columns = [
+        Column("category", "Category"),
+        Column("rule", "Rule", "text", lambda row: context.link("/rules") + f"#{row['rule'].replace(' ', '-')}"),
+        Column(
+            "cost",
+            f"Cost {context.currency}",
+            "money",
+            lambda row: context.link("/cost-trace/job", job=job, rule=row["rule"]),
+            estimated="estimated",
+        ),
+        Column("part", "% of cost", "percent"),
+    ]
+    rows = [row | {"part": ratio(row["cost"], sums["cost"])} for row in found]
+    foot = {"category": "Total"} | sums
+    return Panel("categories", "Cost by category", columns, rows, 7, chart=chart, foot=foot, table_open=True, tall=True)
+
+
+def bases(context: RequestContext, job: str) -> Panel:
+    found = context.run_for_job(job, jobs.rates, context.job_question(job))
+    rows = [row | {"basis": BASIS_NAMES[row["basis"]]} for row in found]
+    columns = [
+        Column("basis", "Cost basis"),
+        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("wall", "Per wall h", "rate"),
+        Column("gpu", "Per GPU h", "rate"),
+    ]
+    about = "Rates divide by billed hours; without billed hours there is no rate."
+    return Panel("bases", "Cost and rates by cost basis", columns, rows, 5, about)
+
+
+def days(context: RequestContext, job: str) -> Panel:
+    found = context.run_for_job(job, trend.by_day, context.job_question(job), "category")
+    dates = sorted({row["day"] for row in found})
+    names = sorted({row["category"] for row in found})
+    by_date: dict[Any, dict[str, Any]] = {day: {} for day in dates}
+    for row in found:
+        by_date[row["day"]] |= {row["category"]: row["cost"], f"{row['category']} estimated": row["estimated"]}
+    fields = [SeriesField(name, f"series-{at % 8 + 1}", name, f"{name} estimated") for at, name in enumerate(names)]
+    chart = {
+        "kind": "bars",
+        "unit": context.currency,
+        "stacked": True,
+        "labels": [f"{day:%-d %b}" for day in dates],
+        "series": billed_and_estimated(fields, list(by_date.values())),
+    }
+    columns = [
+        Column("day", "Day", "day"),
+        Column("category", "Category"),
+        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+    ]
+    return Panel("days", "Cost by day", columns, found, 5, chart=chart, size="small")
+
+
+def machines(context: RequestContext, job: str) -> Panel:
+    columns = [
+        Column("machine", "Machine", "key", lambda row: context.link("/efficiency", machine=row["machine"])),
+        Column("gpu_model", "GPU model", minor=True),
+        Column("pool", "Pool", "id", minor=True),
+        Column("region", "Region", "id", minor=True),
+        Column("gpu_seconds", "GPU h", "hours"),
+        Column("busy", "GPU utilization", "percent"),
+        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+    ]
+    found = context.run_for_job(job, jobs.machines, context.job_question(job))
+    rows = [row | {"busy": _utilization(row["busy_seconds"], row["measured_seconds"])} for row in found]
+    note = "The row without a machine is cost that was allocated by tag, cluster or spend instead of by machine."
+    return Panel("machines", "Machines", columns, rows, 7, note=note)
+
+
+def _utilization(busy: Decimal | None, held: Decimal | None) -> Decimal | None:
+    return None if busy is None or held is None else ratio(busy, held)
+
+
+def checkpoints(context: RequestContext, job: str) -> Panel:
+    found = context.run_for_job(job, usage.checkpoints, context.job_question(job), len(context.books))
+    columns = [column for column in measurements.checkpoint_columns(context) if column.name not in ("job", "team")]
+    about = (
+        "How often the job writes a checkpoint, how long that takes, and the interval that would lose the least work."
+    )
+    empty = measurements.unmeasured("No checkpoints measured", "checkpoint")
+    return Panel("checkpoints", "Checkpoints", columns, found, 12, about, empty=empty)
+
+
+def versions(context: RequestContext, job: str) -> Panel:
+    """What the job cost in each version of the month, newest first."""
+    month = context.book.month
+    books = [book for book in context.published.books if book.month == month and not book.is_withdrawn][-MOST_VERSIONS:]
+    question = replace(context.job_question(job), days=None)
+    found = [(book, context.run_for_job(job, trend.by_payer_kind, question, books=[book])) for book in books]
+    previous = [None, *(sums["total"] for _, sums in found[:-1])]
+    rows = [
+        {
+            "version": book.version,
+            "built": book.built_at,
+            "cost": sums["total"],
+            "estimated": sums["estimated"],
+            "change": None if old is None else sums["total"] - old,
+        }
+        for (book, sums), old in zip(found, previous, strict=True)
+    ]
+    columns = [
+        Column("version", "Version", "count"),
+        Column("built", "Built", "time"),
+        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("change", "Change", "change"),
+    ]
+    about = f"Every build of {month} that changed something is a new version: a late bill, a changed rule."
+    return Panel("versions", "Cost by version", columns, rows[::-1], 5, about)
+
+
+PANELS: dict[str, Callable[[RequestContext, str], Panel]] = {
+    "categories": categories,
+    "bases": bases,
+    "days": days,
+    "attempts": attempts.panel,
+    "machines": machines,
+    "versions": versions,
+    "checkpoints": checkpoints,
+}

@@ -1,0 +1,231 @@
+"""The list of jobs: sorted, filtered, grouped, with selectable columns, one page at a time."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from trainfare.errors import TrainfareError
+from trainfare.query import cost, jobs, keys
+from trainfare.query.jobs import SORTS, Listing
+from trainfare.query.open_books import OpenBooks
+from trainfare.query.selection import NONE
+from trainfare.report import chargeback
+from trainfare.serve.pages import labels
+from trainfare.serve.pages.context import RequestContext
+from trainfare.serve.pages.panel import Column, Page, Panel, Record, ratio
+from trainfare.serve.pages.query import FILTERS
+
+GROUPS = (
+    *("team", "project", "owner", "cost_center", "experiment", "model_version", "priority", "state"),
+    *("pool", "gpu_model"),
+)
+PAGE_SIZES = (25, 50, 100, 500)
+MOST_COMPARED = 6
+COLUMNS = {
+    "team": ("Team", "key"),
+    "owner": ("Owner", "key"),
+    "project": ("Project", "key"),
+    "experiment": ("Experiment", "key"),
+    "cost_center": ("Cost center", "key"),
+    "model_version": ("Model version", "key"),
+    "priority": ("Priority", "key"),
+    "state": ("State", "state"),
+    "attempts": ("Attempts", "count"),
+    "preemptions": ("Preempted", "count"),
+    "machines": ("Machines", "count"),
+    "started": ("Started", "time"),
+    "ended": ("Ended", "time"),
+    "wall_seconds": ("Wall h", "hours"),
+    "gpu_seconds": ("GPU h", "hours"),
+    "cost": ("Cost", "money"),
+    "rate": ("Per hour", "rate"),
+}
+"""Title and kind of each column that can be selected."""
+DEFAULT_COLUMNS = (
+    *("team", "project", "owner", "state", "attempts", "started", "wall_seconds", "gpu_seconds", "cost", "rate"),
+)
+SMALL_SCREEN_COLUMNS = ("cost", "rate")
+"""The default columns that small screens show. Columns selected by the reader are always shown."""
+
+
+def page(context: RequestContext) -> Page:
+    by = _group_key(context)
+    panel = groups(context) if by else listing(context)
+    selected = context.query.get_all("pick")
+    panels = [compare(context), panel] if selected else [panel]
+    extra = {
+        "by": by,
+        "groups": GROUPS,
+        "columns": COLUMNS,
+        "shown_columns": _column_names(context),
+        "selected": selected,
+        "sizes": PAGE_SIZES,
+        "filters": [(key, context.run(filter_values, key)) for key in ("team", "project", "owner", "state", "pool")],
+        "paging": {} if by else _paging(context),
+    }
+    return Page("Jobs", panels, extra=extra)
+
+
+def filter_values(opened: OpenBooks, key: str) -> list[str]:
+    """The values of a key that jobs can be filtered by, most frequent first."""
+    table = "book_machines" if key in keys.MACHINE_KEYS else "attempts"
+    found = opened.engine.rows(
+        f"SELECT {key} FROM {table} WHERE {key} IS NOT NULL GROUP BY {key} ORDER BY count(*) DESC, {key} LIMIT 200"
+    )
+    return [value for (value,) in found]
+
+
+def listing(context: RequestContext) -> Panel:
+    request = _listing(context)
+    found = context.run(jobs.jobs, context.question, request)
+    columns = [_sortable(context, request, Column("job", "Job", "key", lambda row: context.job_link(row["job"])))]
+    columns += [_sortable(context, request, _column(context, name)) for name in _column_names(context)]
+    foot = {"job": f"{found.count:,} {'job' if found.count == 1 else 'jobs'}", "cost": found.cost}
+    empty = ("No jobs match", "Remove a filter, choose another period, or search for a shorter part of the name.")
+    return Panel("listing", "Jobs", columns, found.rows, foot=foot, empty=empty)
+
+
+def _column(context: RequestContext, name: str) -> Column:
+    title, kind = COLUMNS[name]
+    if name == "cost":
+        title = f"{title} {context.currency}"
+    elif name == "rate":
+        title = labels.rate_title(context)
+    return Column(
+        name,
+        title,
+        kind,
+        _filter_link(context, name) if name in FILTERS else None,
+        plain_link=True,
+        estimated="estimated" if name == "cost" else "",
+        minor=name not in SMALL_SCREEN_COLUMNS and not context.query.get_all("column"),
+    )
+
+
+def export(context: RequestContext, path: Path) -> None:
+    """Write all matching jobs to a CSV or Parquet file, by its extension, with the API's columns and all digits."""
+    with context.book_reader.open(context.viewer, context.books) as opened:
+        chargeback.copy(opened.engine, jobs.select_all(opened, context.question, _listing(context)), path)
+
+
+def groups(context: RequestContext) -> Panel:
+    by = _group_key(context)
+    if not by:
+        raise TrainfareError("by", "there is no key to group jobs by", f"Add by= and one of {', '.join(GROUPS)}.")
+    found = context.run(cost.rows, context.question, [by])
+    total = sum((row.cost or Decimal(0) for row in found), Decimal(0))
+    rows = [
+        {
+            "group": row.group[by],
+            "jobs": row.jobs or None,
+            "wall_seconds": row.wall_seconds,
+            "gpu_seconds": row.gpu_seconds,
+            "cost": row.cost,
+            "estimated": row.estimated,
+            "part": ratio(row.cost, total),
+            "rate": row.rate,
+            "rate_median": row.rate_median,
+            "rate_p95": row.rate_p95,
+        }
+        for row in found
+    ]
+    name = by.replace("_", " ")
+    columns = [
+        Column("group", name.capitalize(), "key", lambda row: context.link("/jobs", **{by: row["group"]})),
+        Column("jobs", "Jobs", "count"),
+        Column("wall_seconds", "Wall h", "hours", minor=True),
+        Column("gpu_seconds", "GPU h", "hours", minor=True),
+        Column(
+            "cost",
+            f"Cost {context.currency}",
+            "money",
+            lambda row: context.link("/cost-trace", **{by: row["group"] or NONE}),
+            estimated="estimated",
+        ),
+        Column("part", "% of jobs", "percent", minor=True),
+        Column("rate", labels.rate_title(context), "rate"),
+        Column("rate_median", "Median", "rate", minor=True),
+        Column("rate_p95", "p95", "rate", minor=True),
+    ]
+    return Panel("groups", f"Jobs by {name}", columns, rows, foot={"group": "All jobs", "cost": total})
+
+
+def compare(context: RequestContext) -> Panel:
+    """Selected jobs side by side, one row per property."""
+    selected = context.query.get_all("pick")
+    if len(selected) > MOST_COMPARED:
+        raise TrainfareError("pick", f"{len(selected)} jobs selected", f"Compare at most {MOST_COMPARED} jobs at once.")
+    found = {}
+    for job in selected:
+        if rows := context.run(jobs.jobs, context.job_question(job), Listing(limit=1)).rows:
+            found[job] = rows[0]
+    rows = [
+        {"property": title} | {job: Column(name, title, kind).text(record) for job, record in found.items()}
+        for name, (title, kind) in (COLUMNS | {"estimated": ("Estimated part", "money")}).items()
+    ]
+    columns = [Column("property", ""), *(Column(job, job, "id") for job in found)]
+    empty = ("None of these jobs ran in this period", "Choose another period.")
+    return Panel("compare", "Comparison", columns, rows if found else [], empty=empty)
+
+
+def _group_key(context: RequestContext) -> str:
+    by = context.query.get("by")
+    if by and by not in GROUPS:
+        raise TrainfareError("by", f"jobs cannot be grouped by '{by}'", f"Use one of {', '.join(GROUPS)}.")
+    return by
+
+
+def _column_names(context: RequestContext) -> list[str]:
+    chosen = [name for name in COLUMNS if name in context.query.get_all("column")]
+    return chosen or list(DEFAULT_COLUMNS)
+
+
+def _listing(context: RequestContext) -> Listing:
+    query = context.query
+    sort, order = query.get("sort", "cost"), query.get("order", "desc")
+    if sort not in SORTS or order not in ("asc", "desc"):
+        raise TrainfareError(
+            "sort", f"'{sort} {order}' is not known", f"Use one of {', '.join(SORTS)}, with asc or desc."
+        )
+    size = query.number("size", 50, 1, 500)
+    return Listing(sort, order == "desc", query.get("q"), size, (query.number("page", 1, 1) - 1) * size)
+
+
+def _sortable(context: RequestContext, request: Listing, column: Column) -> Column:
+    """The column with the link that sorts by it; a second click reverses the order."""
+    if request.sort == column.name:
+        descending, sorted_ = not request.descending, "descending" if request.descending else "ascending"
+    else:
+        descending, sorted_ = column.is_number or column.kind == "time", ""
+    link = context.link_here(sort=column.name, order="desc" if descending else "asc", page=None)
+    return replace(column, sort_link=link, sorted=sorted_)
+
+
+def _filter_link(context: RequestContext, key: str) -> Callable[[Record], str | None]:
+    return lambda row: context.link_here(page=None, **{key: row[key]})
+
+
+def _paging(context: RequestContext) -> dict[str, Any]:
+    """Which jobs this page shows, of how many, and links to the pages before and after it."""
+    request = _listing(context)
+    count = context.run(jobs.jobs, context.question, request).count
+    if not count and request.offset:
+        count = context.run(jobs.jobs, context.question, replace(request, offset=0)).count
+    number, last = request.offset // request.limit + 1, max(-(-count // request.limit), 1)
+    return {
+        "first": min(request.offset + 1, count),
+        "last": min(request.offset + request.limit, count),
+        "count": count,
+        "size": request.limit,
+        "previous": context.link_here(page=number - 1) if number > 1 else None,
+        "next": context.link_here(page=number + 1) if number < last else None,
+    }
+
+
+PANELS: dict[str, Callable[[RequestContext], Panel]] = {
+    "listing": listing,
+    "groups": groups,
+    "compare": compare,
+}

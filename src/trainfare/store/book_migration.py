@@ -1,0 +1,131 @@
+"""Migrate the stored books and archives of an older Trainfare to the current format.
+
+The migrated files are written next to the old ones. One transaction then switches the catalog to them, so a crash
+leaves either the old state or the new one, and the next attempt starts over. Files that are no longer named are swept
+by the next build. Figures do not change: only tables, columns, terms and texts get new names.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trainfare.engine.choice import embedded
+from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.sql import parquet, quoted
+from trainfare.errors import UnwritableError
+from trainfare.files.locations import Location
+from trainfare.store import BOOK_FORMAT
+from trainfare.store.migrations.versions import r0005_standard_terms as terms
+from trainfare.store.records import Book, Delivery, MigratedFiles
+
+if TYPE_CHECKING:
+    from trainfare.store import Store
+
+
+def migrate_books(store: "Store", notify: Callable[[str], None]) -> None:
+    """Migrate all books and deliveries of a store to the current format, or change nothing."""
+    notify("migrating the stored books to the format of this version")
+    with _explained(store), store.lake.building() as build_id, embedded() as engine:
+        migration = _Migration(store, engine, build_id, store.missing_files())
+        tables = {
+            (book.id, name): migration.table(book, name, path, own_rules)
+            for book in store.catalog.books()
+            for own_rules in [migration.own_rules(book)]
+            for name, path in book.files.items()
+        }
+        archives = {one.id: migration.archive(one) for one in store.catalog.all_deliveries()}
+        migrated = MigratedFiles(BOOK_FORMAT, tables, archives)
+        store.lake.make_durable(migrated.paths - migration.missing)
+        store.catalog.replace_files(migrated)
+    notify(f"migrated {len(store.catalog.books())} books; open months are rebuilt by the next build")
+
+
+@contextmanager
+def _explained(store: "Store") -> Iterator[None]:
+    try:
+        yield
+    except UnwritableError as error:
+        what = "an older Trainfare wrote these books, and they cannot be migrated: no write access"
+        raise UnwritableError(str(store.lake.root), what) from error
+
+
+@dataclass(frozen=True)
+class _Migration:
+    store: "Store"
+    engine: DuckDB
+    build_id: str
+    missing: set[str]
+
+    def own_rules(self, book: Book) -> set[str]:
+        """The names of the user's own rules in a book. They stay, even if a built-in rule of that name is renamed."""
+        path = book.files.get("settings")
+        if path is None or path in self.missing:
+            return set()
+        (text,) = self.engine.row(f"SELECT settings FROM {parquet(self.store.lake.path(path))}")
+        return {rule["name"] for rule in json.loads(text)["rule"]}
+
+    def table(self, book: Book, name: str, path: str, own_rules: set[str]) -> tuple[str, str]:
+        """Migrate a table of a book; return its new name and path."""
+        new_name = terms.TABLES.get(name, name)
+        if path in self.missing:
+            return new_name, path
+        target = self.store.lake.book_path(new_name, book.month, f"v{book.version}-{self.build_id}")
+        self._rewrite(name, self.store.lake.path(path), target, own_rules)
+        return new_name, self.store.lake.relative(target)
+
+    def archive(self, delivery: Delivery) -> tuple[str, str]:
+        """Migrate the archive of a delivery; return its new format and path."""
+        new_format = terms.FORMATS.get(delivery.format, delivery.format)
+        if delivery.archive in self.missing or not self._concerns(delivery):
+            return new_format, delivery.archive
+        target = self.store.lake.delivery_path(delivery.content_sha256, self.build_id)
+        self._rewrite(delivery.format, self.store.lake.path(delivery.archive), target)
+        return new_format, self.store.lake.relative(target)
+
+    def _concerns(self, delivery: Delivery) -> bool:
+        """Whether an archive has former names. Bills are stored as delivered, in terms that are not ours."""
+        columns = self.engine.columns(parquet(self.store.lake.path(delivery.archive)))
+        return any((delivery.format, column) in terms.COLUMNS or column in terms.VALUES for column in columns)
+
+    def _rewrite(self, name: str, path: Location, target: Location, own_rules: Set[str] = frozenset()) -> None:
+        source = parquet(path)
+        columns = self.engine.columns(source)
+        selected = {
+            terms.COLUMNS.get((name, column), column): _expression(column, type_, own_rules)
+            for column, type_ in columns.items()
+        }
+        if name == "settings":
+            (text,) = self.engine.row(f"SELECT settings FROM {source}")
+            selected["settings"] = quoted(_migrated_settings(text))
+            selected["account_version"] = quoted(terms.ACCOUNT_VERSION)
+        listed = ", ".join(f'{expression} AS "{column}"' for column, expression in selected.items())
+        self.engine.write_parquet(f"SELECT {listed} FROM {source}", target)
+
+
+def _expression(column: str, type_: str, own_rules: Set[str]) -> str:
+    """SQL for a column with its former values replaced."""
+    expression = f'"{column}"'
+    if type_ != "VARCHAR":
+        return expression
+    for pattern, replacement in terms.PATTERNS.get(column, ()):
+        expression = f"regexp_replace({expression}, {quoted(pattern)}, {quoted(replacement)}, 'g')"
+    excluded = own_rules if column in terms.RULE_COLUMNS else frozenset()
+    changed = {old: new for old, new in terms.VALUES.get(column, {}).items() if old not in excluded}
+    cases = " ".join(f"WHEN {quoted(old)} THEN {quoted(new)}" for old, new in changed.items())
+    return f'CASE "{column}" {cases} ELSE {expression} END' if cases else expression
+
+
+def _migrated_settings(text: str) -> str:
+    """The settings of a book with the former values in the conditions of its rules replaced."""
+    settings: dict[str, Any] = json.loads(text)
+    for rule in settings["rule"]:
+        rule["match"] = {key: _replaced(value, terms.VALUES.get(key, {})) for key, value in rule["match"].items()}
+    return json.dumps(settings, separators=(",", ":"), ensure_ascii=False)
+
+
+def _replaced(value: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_replaced(one, values) for one in value]
+    return values.get(value, value) if isinstance(value, str) else value

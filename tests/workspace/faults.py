@@ -1,5 +1,7 @@
 """Random faults in a workspace: in the files of its lake, and in the catalog, as a file and row by row."""
 
+import gc
+import os
 import random
 import shutil
 import sqlite3
@@ -46,9 +48,11 @@ class Faults:
             self.truncate_the_catalog,
             self.flip_a_bit_of_the_copied_checksums,
         ]
+        self._close_connections()
         return self.chance.choice(kinds)()
 
     def undo(self) -> None:
+        self._close_connections()
         for suffix in ("-wal", "-shm"):
             self.catalog.with_name(f"{self.catalog.name}{suffix}").unlink(missing_ok=True)
         for path, content in self._touched.items():
@@ -57,6 +61,19 @@ class Faults:
             else:
                 path.write_bytes(content)
         self._touched.clear()
+
+    def undo_all(self, kept: Path) -> None:
+        """Return to a copy of the whole workspace, for instance after a build on top of a fault."""
+        self._close_connections()
+        shutil.rmtree(self.folder)
+        shutil.copytree(kept, self.folder)
+        self._touched.clear()
+
+    def _close_connections(self) -> None:
+        """Close the pooled connections of this process, which would write their log into the replaced catalog."""
+        gc.collect()
+        opened = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+        assert not [one for one in opened if one.startswith(str(self.catalog))]
 
     def _touch(self, path: Path) -> bytes:
         content = path.read_bytes()

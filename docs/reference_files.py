@@ -83,5 +83,5 @@ def _instance_types() -> list[str]:
         "a number of GPUs (`GpuCount` in SkuPriceDetails). The type is read from `InstanceType` in SkuPriceDetails, or "
         "found in the description or the SKU of a charge. The size of any other machine comes from a machine file, which "
         "takes precedence.",
-        grid(("instance type", "GPUs", "GPU model", "CPUs", "memory GB"), rows),
+        grid(("instance type", "GPUs", "GPU model", "CPUs", "memory GB", "source", "of"), rows),
     ]

@@ -27,6 +27,12 @@ def test_no_instance_type_is_listed_twice() -> None:
     assert len(SIZES) == len(TYPES)
 
 
+def test_a_size_names_its_source_and_the_date_of_that_source() -> None:
+    assert [row for row in TYPES if bool(row["source"]) != bool(row["source_date"])] == []
+    assert all(re.fullmatch("20[0-9]{2}-[0-9]{2}-[0-9]{2}", row["source_date"]) for row in TYPES if row["source_date"])
+    assert len([row for row in TYPES if not row["source"]]) <= 44, "sizes whose source is not recorded only get fewer"
+
+
 def test_sizes_are_plausible() -> None:
     for row in TYPES:
         gpus = Decimal(row["gpus"])

@@ -1,4 +1,8 @@
-"""The sizes of known instance types, as data."""
+"""The sizes of known instance types, as data: what is listed, and where and when each size was found.
+
+An accelerator that is no GPU (Trainium, Inferentia) counts as one. Rows without a source come from before sources were
+recorded.
+"""
 
 import csv
 from importlib import resources

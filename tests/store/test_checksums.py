@@ -101,6 +101,27 @@ def test_rows_that_were_removed_are_noticed_by_the_next_reader(store: Store) -> 
         store.catalog.latest(OCTOBER)
 
 
+@pytest.mark.parametrize(
+    ("statement", "table"),
+    [
+        ("UPDATE books SET month = '2020-10' WHERE version = 2", "books"),
+        ("UPDATE books SET version = 3 WHERE version = 1", "books"),
+        ("UPDATE closings SET month = '2020-10'", "closings"),
+    ],
+)
+def test_a_row_that_is_no_longer_found_by_its_key_is_noticed(store: Store, statement: str, table: str) -> None:
+    """Otherwise an older version would be the newest one, or a closed month open again."""
+    publish(store)
+    publish(store)
+    store.catalog.close(OCTOBER, "ana", "")
+    with store.catalog._database.write() as connection:
+        connection.execute(text(statement))
+    with pytest.raises(DamagedError, match=f"its {table} are not those that were added"):
+        store.catalog.latest(OCTOBER)
+    with pytest.raises(DamagedError, match=f"its {table} are not those that were added"):
+        store.catalog.closing(OCTOBER)
+
+
 def test_every_changed_row_is_reported_at_once(store: Store) -> None:
     publish(store)
     publish(store, NOVEMBER)

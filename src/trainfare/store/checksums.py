@@ -1,13 +1,14 @@
 """Checksums of the catalog's own rows, so that a changed, lost or added row is noticed.
 
 Every book, delivery and closing has a checksum of its row and of the rows that belong to it. `table_checksums` has, for
-each of these tables and for the audit log, the number of rows and a fingerprint of all their checksums in order. Both
-are written in the transaction that adds the row.
+each of these tables and for the audit log, the number of rows and a fingerprint of all their checksums in order, and
+for books and closings a fingerprint of the columns by which they are found: a version that moved to another month would
+otherwise make an older one the newest. All are written in the transaction that adds the row.
 
-A row's checksum is verified whenever the row is read, and the numbers of rows with it; all fingerprints are verified by
-`close`, `check`, `reconcile`, `verify` and the service. This shows damage and changes by hand. It does not stop
-somebody who may write to the database and computes all of them again: the lake has a copy of the fingerprints, closings
-have that of the audit log, and `audit verify` prints it so that it can be stored elsewhere.
+A row's checksum is verified whenever the row is read, and the numbers of rows and the keys with it; all fingerprints
+are verified by `close`, `check`, `reconcile`, `verify` and the service. This shows damage and changes by hand. It does
+not stop somebody who may write to the database and computes all of them again: the lake has a copy of the fingerprints,
+closings have that of the audit log, and `audit verify` prints it so that it can be stored elsewhere.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Column, Connection, Table, func, insert, select, update
 
 from trainfare.errors import DamagedError
 from trainfare.store.records import Book, Checksum, Closing, Delivery
@@ -23,6 +24,11 @@ from trainfare.store.schema import AUDIT, BOOKS, CLOSINGS, DELIVERIES, TABLE_CHE
 
 CHECKED = (BOOKS, DELIVERIES, CLOSINGS)
 """The tables whose rows have a checksum. The audit log has its own chain."""
+KEYS: dict[Table, tuple[str, tuple[Column[Any], ...]]] = {
+    BOOKS: ("book keys", (BOOKS.c.id, BOOKS.c.month, BOOKS.c.version)),
+    CLOSINGS: ("closing keys", (CLOSINGS.c.month, CLOSINGS.c.book_id)),
+}
+"""The columns by which rows are found, and the name of their fingerprint. Deliveries are found by their content."""
 RESTORE = "Restore the catalog from a backup: its rows must not be changed by hand."
 
 
@@ -73,7 +79,7 @@ def recorded(connection: Connection) -> dict[str, Checksum]:
 
 
 def require_counts(connection: Connection) -> bool:
-    """Require that no row was removed or added by hand. Return whether the catalog has checksums."""
+    """Require that no row was removed, added or moved by hand. Return whether the catalog has checksums."""
     found = recorded(connection)
     for table in CHECKED if found else ():
         count = connection.execute(select(func.count()).select_from(table)).scalar_one()
@@ -81,7 +87,22 @@ def require_counts(connection: Connection) -> bool:
         if count != expected:
             what = f"the catalog has {count} {table.name} where it had {expected}"
             raise DamagedError("catalog", what, RESTORE)
+        name = KEYS[table][0] if table in KEYS else ""
+        if name in found and found[name] != _keys(connection, table):
+            raise DamagedError("catalog", f"its {table.name} are not those that were added", RESTORE)
     return bool(found)
+
+
+def _keys(connection: Connection, table: Table) -> Checksum:
+    """The number of rows and the fingerprint of the columns by which they are found."""
+    columns = KEYS[table][1]
+    rows = [[str(value) for value in row] for row in connection.execute(select(*columns).order_by(*columns))]
+    return Checksum(len(rows), _sha256(rows))
+
+
+def _record_keys(connection: Connection, table: Table) -> None:
+    if table in KEYS:
+        _set(connection, KEYS[table][0], _keys(connection, table))
 
 
 def extend(connection: Connection, table: Table, row_sha256: str) -> None:
@@ -89,6 +110,7 @@ def extend(connection: Connection, table: Table, row_sha256: str) -> None:
     before = recorded(connection).get(table.name)
     if before is not None:
         _set(connection, table.name, plus(before, row_sha256))
+        _record_keys(connection, table)
 
 
 def append_to_audit(connection: Connection, head: str) -> None:
@@ -104,6 +126,7 @@ def replace(connection: Connection, table: Table, rows: Iterable[str]) -> None:
     for row_sha256 in rows:
         found = plus(found, row_sha256)
     _set(connection, table.name, found)
+    _record_keys(connection, table)
 
 
 def record_audit(connection: Connection, found: Checksum) -> None:

@@ -83,6 +83,47 @@ def test_a_crowd_of_one_holder_delays_nobody_else() -> None:
     assert order.index("late") <= 6, "it came after at most those that were being served"
 
 
+def most_at_once(queue: FairQueue, holders: list[Holder], seconds: float) -> int:
+    """How many of these requests hold a place at the same time."""
+
+    async def run() -> int:
+        held, most = 0, 0
+
+        async def request(holder: Holder) -> None:
+            nonlocal held, most
+            async with queue.place(holder):
+                held += 1
+                most = max(most, held)
+                await asyncio.sleep(seconds)
+                held -= 1
+
+        await asyncio.gather(*(request(one) for one in holders))
+        most = 0
+        await asyncio.gather(*(request(one) for one in holders))
+        return most
+
+    return in_a_new_loop(run())
+
+
+@pytest.mark.parametrize(("heavy_seconds", "most"), [(0.01, 1), (1000.0, 2)])
+def test_who_used_much_lately_holds_one_place(monkeypatch: pytest.MonkeyPatch, heavy_seconds: float, most: int) -> None:
+    monkeypatch.setattr(fair_queue, "HEAVY_SECONDS", heavy_seconds)
+    assert most_at_once(FairQueue(8, 2, 100), [Holder("a")] * 6, 0.02) == most
+
+
+@pytest.mark.parametrize(("heavy_seconds", "most"), [(0.01, 2), (1000.0, 4)])
+def test_a_group_that_used_much_lately_holds_a_portion(
+    monkeypatch: pytest.MonkeyPatch, heavy_seconds: float, most: int
+) -> None:
+    monkeypatch.setattr(fair_queue, "HEAVY_SECONDS", heavy_seconds)
+    assert most_at_once(FairQueue(8, 2, 100), [Holder(name, "team") for name in "abcdef"], 0.02) == most
+
+
+def test_one_person_alone_may_use_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fair_queue, "HEAVY_SECONDS", 0.01)
+    assert most_at_once(FairQueue(4, 4, 100), [Holder("a")] * 8, 0.02) == 4
+
+
 def test_a_client_that_leaves_gives_up_its_place_in_the_queue() -> None:
     async def run() -> None:
         queue = FairQueue(1, 1, 100)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .object_store import free_ports
+from .ports import free_port
 
 HERE = Path(__file__).with_name("openid_provider")
 
@@ -85,7 +85,7 @@ def missing() -> str | None:
 @contextmanager
 def running() -> Iterator[OpenIdProvider]:
     """Start a provider on a free port; stop it by its process id. Nothing answers before `become`."""
-    (port,) = free_ports(1)
+    port = free_port()
     script = shutil.copy(HERE / "provider.js", installed() / f"provider-{os.getpid()}.js")
     command = [str(node()), "--no-warnings", script, str(port)]
     process = subprocess.Popen(

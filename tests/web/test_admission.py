@@ -179,7 +179,7 @@ def test_a_canceled_query_ends_at_once_with_the_reason() -> None:
         while not running.done():
             canceled.interrupt()
             time.sleep(0.02)
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 60, "the query would take hours"
     with pytest.raises(CanceledError, match="its client disconnected"):
         running.result()
 
@@ -211,16 +211,17 @@ def test_those_who_wait_for_a_canceled_result_compute_it_themselves() -> None:
         computing.wait()
         others = [pool.submit(results.get, key, lambda: b"page") for _ in range(2)]
         go_on.set()
-        assert [one.result(5) for one in others] == [b"page", b"page"]
+        assert [one.result(60) for one in others] == [b"page", b"page"]
         with pytest.raises(CanceledError):
-            first.result(5)
+            first.result(60)
 
 
 def test_somebody_who_waits_for_a_result_can_be_canceled_too() -> None:
-    results, key, go_on = ResultCache(), ResultKey((1,), "page", None), threading.Event()
-    canceled = Cancellation()
+    results, key, canceled = ResultCache(), ResultKey((1,), "page", None), Cancellation()
+    computing, go_on = threading.Event(), threading.Event()
 
     def slow() -> bytes:
+        computing.set()
         go_on.wait()
         return b"page"
 
@@ -230,14 +231,14 @@ def test_somebody_who_waits_for_a_result_can_be_canceled_too() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(results.get, key, slow)
-        time.sleep(0.05)
+        computing.wait()
         waiting = pool.submit(wait)
-        time.sleep(0.05)
+        time.sleep(0.05)  # usually it waits by now; it must not matter
         canceled.cancel(GONE)
         with pytest.raises(CanceledError):
-            waiting.result(5)
+            waiting.result(60)
         go_on.set()
-        assert first.result(5) == b"page"
+        assert first.result(60) == b"page"
 
 
 class Bucket:
@@ -268,11 +269,16 @@ def test_a_process_asks_the_catalog_for_requests_in_batches(monkeypatch: pytest.
 
 
 def test_a_catalog_that_does_not_answer_stops_nobody() -> None:
+    asked, answer = threading.Event(), threading.Event()
+
     def busy(client: str, amount: int, limit: RateLimit) -> int:
-        time.sleep(1)
+        asked.set()
+        assert answer.wait(600), "the request waited for the catalog"
         return 0
 
     rates = RequestRates(busy, RateLimit(1200, 60))
-    started = time.monotonic()
-    in_a_new_loop(rates.take("ana"))
-    assert time.monotonic() - started < 0.9
+    try:
+        in_a_new_loop(rates.take("ana"))
+        assert asked.wait(60)
+    finally:
+        answer.set()

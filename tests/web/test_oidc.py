@@ -30,7 +30,7 @@ from trainfare.serve.auth.oidc import CALLBACK, Person, Provider
 from trainfare.settings.sections import Oidc
 
 from .copies import copy
-from .server import COMMAND, Answer, Server, free_port, serving
+from .server import COMMAND, Answer, Server, free_port, logged, serving
 
 ANA = {"email": "ana@example.com", "email_verified": True, "groups": ["all", "ml-nlp"], "teams": ["nlp"]}
 FIN = {"email": "fin@example.com", "email_verified": True, "groups": ["ml-nlp", "ml-finance"]}
@@ -294,12 +294,13 @@ def test_sign_in_never_redirects_to_another_site(service: Service) -> None:
 
 
 def test_no_secret_is_logged_or_stored(service: Service) -> None:
-    Browser(service).sign_in()
+    log = service.workspace.folder / "server.log"
+    assert logged(log, Browser(service).sign_in())["status"] == 303
     for path in service.workspace.folder.rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
-    log = (service.workspace.folder / "server.log").read_text(encoding="utf-8")
-    assert "code=" not in log
-    assert "state=" not in log
+    text = log.read_text(encoding="utf-8")
+    assert "code=" not in text
+    assert "state=" not in text
 
 
 USER_INFO: dict[str, tuple[Claims, str]] = {

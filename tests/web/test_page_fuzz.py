@@ -306,21 +306,25 @@ def send(campaign: Campaign, chance: random.Random, one: Request) -> None:
     path = filled(chance, campaign, one.path) + ("?" + "&".join(pairs) if pairs else "")
     headers = dict(campaign.credentials[one.role])
     headers["Accept"] = chance.choice(["*/*", "text/html", "application/json", "text/csv", "é;q=x", ""])
-    body = form_body(campaign, chance, one, headers) if one.method in ("POST", "PUT", "PATCH") else None
+    form = form_body(campaign, chance, one, headers) if one.method in ("POST", "PUT", "PATCH") else None
     connection = http.client.HTTPConnection("127.0.0.1", campaign.server.port, timeout=300)
     started = time.monotonic()
     try:
         connection.putrequest(one.method, path, skip_accept_encoding=True)
         for name, text in headers.items():
             connection.putheader(name, text.encode("latin-1", "replace"))
-        if body is not None:
-            connection.putheader("Content-Length", str(len(body)))
-        connection.endheaders(body)
+        if form is not None:
+            connection.putheader("Content-Length", str(len(form)))
+        connection.endheaders(form)
         response = connection.getresponse()
-        content = str(response.headers).encode("latin-1", "replace") + response.read()
+        body, cookies = response.read(), response.headers.get_all("set-cookie", [])
     finally:
         connection.close()
-    judge(campaign, f"{one.role} {one.method} {path}", response.status, content, time.monotonic() - started)
+    content = str(response.headers).encode("latin-1", "replace") + body
+    request = f"{one.role} {one.method} {path}"
+    judge(campaign, request, response.status, content, time.monotonic() - started)
+    if any(cookie.startswith("a=") for cookie in cookies):  # as one of the unusual texts says
+        campaign.found.append(f"header injected by {request}")
 
 
 def form_body(campaign: Campaign, chance: random.Random, one: Request, headers: dict[str, str]) -> bytes | None:
@@ -353,8 +357,6 @@ def judge(campaign: Campaign, request: str, status: int, content: bytes, seconds
         campaign.found.append(f"{status} {request}: {text[:300]}")
     sent = urllib.parse.unquote(request)
     campaign.found += [f"path {one} {request}" for one in server_paths(campaign.workspace) if one in text]
-    if re.search(r"(?mi)^set-cookie: a=b", text):
-        campaign.found.append(f"header injected {request}")
     if role in ("team", "anonymous", "forged") or (role == "metrics" and "/metrics" not in sent):
         campaign.found += [f"{one} shown {request}" for one in campaign.hidden if one in text and one not in sent]
     if seconds > 2 * QUERY_SECONDS + GRACE_SECONDS:
@@ -400,7 +402,6 @@ def test_the_judge_finds_what_it_looks_for(campaign: Campaign, tmp_path: Path) -
     judge(planted, "viewer GET /", 200, b"", 1000)
     judge(planted, "metrics GET /jobs", 200, b"cost 1234.567890", 0.1)
     judge(planted, "metrics GET /metrics", 200, b"cost 1234.567890", 0.1)
-    judge(planted, "viewer GET /", 200, b"content-type: text/html\nset-cookie: a=b\n", 0.1)
     kinds = [found.split()[0] for found in planted.found]
-    assert [kind for kind in kinds if kind != "path"] == ["1234.567890", "500", "1000.0", "1234.567890", "header"]
+    assert [kind for kind in kinds if kind != "path"] == ["1234.567890", "500", "1000.0", "1234.567890"]
     assert "path" in kinds

@@ -71,7 +71,7 @@ $(ASSETS): $(wildcard $(PAGES)/assets/* $(PAGES)/assets/.npmrc) | $(VENV)/bin/py
 
 # Real services that tests start themselves. Without root or apt they are left out, and those tests say why they skip.
 services:
-	@sh tests/services/install.sh
+	@sh tests/services/install.sh $(abspath $(BIN))/python
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

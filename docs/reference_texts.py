@@ -92,7 +92,7 @@ OIDC_SETTINGS = {
     "client_id": "The client id of this service at the provider. Its secret, if any, is `TRAINFARE_OIDC_SECRET`.",
     "address": "The public address of the service. The provider redirects users to `/sign-in/oidc/back` below it.",
     "scopes": 'The scopes that are requested. Default: `["openid", "email", "profile"]`.',
-    "name_claim": "The claim of the id token that names the user. Default: `email`.",
+    "name_claim": "The claim of the id token (or of UserInfo, where that leaves it out) that names the user. Default: `email`.",
     "role_claim": "The claim that contains the user's groups: a string, or a list of strings. Default: `groups`.",
     "roles": (
         'The role of each group, as in `{ "ml-finance" = "finance" }`; the first match counts, and `"*"` matches any '

@@ -25,6 +25,7 @@ PINNED = {
     "requirements-pins.txt": ("pins",),
 }
 """Each file of pins and the groups of pyproject.toml that it is of."""
+FILES_THAT_INSTALL = ("Makefile", "src/trainfare/serve/assets/build.sh", "tests/services/install.sh")
 PERMISSIVE = {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "Zlib"}
 WEAK_COPYLEFT = {"MPL-2.0", "PSF-2.0"}
 IN_EXTRAS_ONLY = {"LGPL-3.0-only", "LGPL-3.0-or-later"}
@@ -91,7 +92,7 @@ def test_the_pins_cover_every_dependency_and_build_requirement_and_agree() -> No
 
 def test_nothing_is_installed_without_its_hash() -> None:
     """Except the project itself, of which nothing else is installed."""
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "src/trainfare/serve/assets/build.sh")]
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in FILES_THAT_INSTALL]
     installing = [
         line for text in texts for line in text.splitlines() if re.search(r"pip install|\$\((PIP|PINNED)\)", line)
     ]
@@ -101,11 +102,12 @@ def test_nothing_is_installed_without_its_hash() -> None:
         assert is_definition or "$(PINNED)" in line or "--require-hashes" in line or line == "\t$(PIP) -e .", line
     assert "--require-hashes" in texts[0].partition("PINNED :=")[2].splitlines()[0]
     assert "--no-deps" in texts[0].partition("PIP :=")[2].splitlines()[0]
-    assert "npm ci" in texts[1]
+    assert all("npm ci" in text and "npm install" not in text for text in texts[1:])
 
 
-def test_the_lock_of_the_pages_has_digests_and_no_host() -> None:
-    text = (ROOT / "src/trainfare/serve/assets/package-lock.json").read_text(encoding="utf-8")
+@pytest.mark.parametrize("folder", ["src/trainfare/serve/assets", "tests/services/openid_provider"])
+def test_the_locks_of_npm_packages_have_digests_and_no_host(folder: str) -> None:
+    text = (ROOT / folder / "package-lock.json").read_text(encoding="utf-8")
     packages = {name: one for name, one in json.loads(text)["packages"].items() if name}
     assert len(packages) > 5
     assert all(one["integrity"].startswith("sha512-") for one in packages.values())

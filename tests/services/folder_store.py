@@ -14,7 +14,8 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-from .object_store import STARTUP_SECONDS, ObjectStore, free_ports, secret
+from .object_store import STARTUP_SECONDS, ObjectStore, secret
+from .ports import free_port
 
 COMMAND = Path(sys.executable).with_name("rclone")
 WHO = "writer"
@@ -23,7 +24,7 @@ WHO = "writer"
 @contextmanager
 def running(folder: Path) -> Iterator[ObjectStore]:
     """Serve a folder whose subfolders are buckets; yield the server's URL, and stop it by its process id."""
-    (port,) = free_ports(1)
+    port = free_port()
     options = (
         f"--addr=127.0.0.1:{port}",
         f"--auth-key={WHO},{secret(WHO)}",

@@ -40,6 +40,8 @@ class IdentityProvider:
     """Changes the claims of the next tokens."""
     signed_by: Callable[[Claims], str] | None = None
     rejects_with: str = ""
+    user_info: Claims | None = None
+    """What the UserInfo endpoint states, if there is one."""
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "one", "use": "sig"}))
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
@@ -49,7 +51,8 @@ class IdentityProvider:
         return f"http://127.0.0.1:{self.port}/people"
 
     def description(self) -> Claims:
-        return {
+        user_info = {} if self.user_info is None else {"userinfo_endpoint": f"{self.issuer}/user-info"}
+        return user_info | {
             "issuer": self.issuer,
             "authorization_endpoint": f"{self.issuer}/authorize",
             "token_endpoint": f"{self.issuer}/token",
@@ -104,6 +107,8 @@ def _handler(provider: IdentityProvider) -> type[BaseHTTPRequestHandler]:
                 self._json(200, provider.description())
             elif url.path == "/people/keys":
                 self._json(200, KeySet([provider.key]).as_dict(private=False))
+            elif url.path == "/people/user-info" and self.headers.get("Authorization") == "Bearer unused":
+                self._json(200, provider.user_info or {})
             elif url.path == "/people/authorize":
                 status, address = provider.authorize(parameters)
                 self.send_response(status)

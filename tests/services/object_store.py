@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from .ports import free_ports
 
 COMMAND = Path(sys.executable).with_name("weed")
 STARTUP_SECONDS = 60
@@ -81,16 +82,6 @@ def running() -> Iterator[ObjectStore]:
                 except subprocess.TimeoutExpired:  # it waits for its connections to end; nothing here has to outlive it
                     server.kill()
                     server.wait(timeout=30)
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def _wait_until_ready(store: ObjectStore, server: "subprocess.Popen[bytes]", log: Path) -> None:

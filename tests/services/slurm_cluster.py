@@ -15,6 +15,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .ports import free_ports
+
 CLUSTER = "lab"
 NODE_GPUS = {"a100-0": 4, "a100-1": 4, "h100-0": 8, "cpu-0": 0}
 ACCOUNTS = ("vision", "nlp")
@@ -81,7 +83,7 @@ class SlurmCluster:
 def running() -> Iterator[SlurmCluster]:
     """Start a cluster, yield it, and stop every daemon by its process id, last started first."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as made, ExitStack() as daemons:
-        cluster, ports = SlurmCluster(Path(made)), _free_ports(3 + len(NODE_GPUS))
+        cluster, ports = SlurmCluster(Path(made)), free_ports(3 + len(NODE_GPUS))
         cluster.folder.chmod(0o755)
         daemons.enter_context(_telling_logs(cluster.folder))
         _write_settings(cluster.folder, ports)
@@ -116,14 +118,6 @@ def _telling_logs(folder: Path) -> Iterator[None]:
 
 def _path() -> str:
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 def _listens(port: int) -> bool:

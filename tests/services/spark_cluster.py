@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
+
+from .ports import free_port
 
 STARTUP_SECONDS = 180
 
@@ -97,10 +98,3 @@ def _children(parent: int) -> list[int]:
     """Return the child processes of a process, started by any of its threads."""
     files = [task / "children" for task in Path(f"/proc/{parent}/task").iterdir()]
     return [int(pid) for listed in files if listed.exists() for pid in listed.read_text().split()]
-
-
-def free_port() -> int:
-    """Return a free port."""
-    with socket.socket() as opened:
-        opened.bind(("127.0.0.1", 0))
-        return int(opened.getsockname()[1])

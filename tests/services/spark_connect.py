@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from services.spark_cluster import STARTUP_SECONDS, free_port, home
+from services.ports import free_port
+from services.spark_cluster import STARTUP_SECONDS, home
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 

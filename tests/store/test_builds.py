@@ -26,10 +26,11 @@ def test_a_build_runs_until_it_ends(catalog: Catalog) -> None:
 def test_a_build_that_sends_heartbeats_is_not_abandoned(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """It sends heartbeats more often than required, so it may take as long as it likes."""
     monkeypatch.setattr(builds, "HEARTBEAT_SECONDS", 0.05)
-    monkeypatch.setattr(builds, "HEARTBEAT_TIMEOUT", timedelta(seconds=2))
     with catalog.builds.running() as build_id:
-        heartbeats = {_heartbeat(catalog) for _ in range(200)}
-        assert len(heartbeats) > 1
+        heartbeats, deadline = set[str](), time.monotonic() + 60
+        while len(heartbeats) < 3:
+            assert time.monotonic() < deadline, "no heartbeat was sent"
+            heartbeats.add(_heartbeat(catalog))
         assert catalog.builds.running_ids() == {build_id}
 
 

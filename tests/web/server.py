@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,8 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from services.ports import free_port
+
 COMMAND = Path(sys.executable).with_name("trainfare")
-STARTUP_SECONDS = 60
+STARTUP_SECONDS = 240
+"""Other work may share the machine."""
+ANSWER_SECONDS, STOP_SECONDS, LOG_SECONDS = 240, 120, 60
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Server:
     def ask(
         self, path: str, method: str = "GET", headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
         try:
             connection.request(method, path, body, dict(headers or {}))
             response = connection.getresponse()
@@ -54,13 +57,6 @@ class Server:
             return Answer(response.status, headers, response.read(), response.headers.get_all("set-cookie", []))
         finally:
             connection.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -78,7 +74,7 @@ def serving(
             yield server
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=STOP_SECONDS)
 
 
 def wait_until_ready(server: Server) -> None:
@@ -86,9 +82,26 @@ def wait_until_ready(server: Server) -> None:
     while True:
         try:
             server.ask("/livez")
-        except OSError:
+        except (OSError, http.client.HTTPException):
             if server.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError("the server did not start") from None
             time.sleep(0.1)
         else:
             return
+
+
+def log_lines(log: Path) -> list[dict[str, Any]]:
+    """The complete lines of a server's log that are JSON."""
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}\n")]
+
+
+def logged(log: Path, answer: Answer) -> dict[str, Any]:
+    """The line of this response in a server's log: it is written after the response is sent, so wait for it."""
+    deadline = time.monotonic() + LOG_SECONDS
+    while True:
+        for line in log_lines(log):
+            if line.get("request") == answer.headers["x-request-id"]:
+                return line
+        assert time.monotonic() < deadline, "the request was not logged"
+        time.sleep(0.02)

@@ -14,7 +14,7 @@ from workspace.folder import Workspace
 from trainfare.serve.app import create_app
 
 from .copies import catalog_of, copy
-from .server import COMMAND, Answer, Server, serving
+from .server import COMMAND, Answer, Server, logged, serving
 
 PASSWORD = "correct horse battery"
 BUDGET = '[budget]\ncurrency = "USD"\ntotal = 123457\nteam = { nlp = 61235, vision = 27189 }\n'
@@ -324,19 +324,20 @@ def test_password_guessing_is_rate_limited(signed: Signed) -> None:
     form = {"name": "eve", "password": "guess", "_csrf_token": csrf.partition("=")[2].strip('"')}
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": csrf}
     body = urllib.parse.urlencode(form).encode()
-    started = time.monotonic()
-    statuses = [signed.server.ask("/sign-in", "POST", headers, body).status for _ in range(16)]
-    returned = int((time.monotonic() - started) / 6) + 1  # an attempt comes back every six seconds
+    started, statuses = time.monotonic(), list[int]()
+    while 429 not in statuses:
+        statuses.append(signed.server.ask("/sign-in", "POST", headers, body).status)
+        returned = int((time.monotonic() - started) / 6) + 1  # an attempt comes back every six seconds
+        assert statuses.count(401) <= 10 + returned
     assert statuses[:10] == [401] * 10
-    assert set(statuses[10:]) <= {401, 429}
-    assert statuses.count(429) >= 6 - returned
-    assert returned < 6
+    assert {*statuses[10:]} <= {401, 429}
 
 
 def test_no_secret_is_logged_or_stored(signed: Signed) -> None:
-    log = (signed.workspace.folder / "server.log").read_text(encoding="utf-8")
-    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
-    assert {"method", "path", "status", "ms", "viewer"} <= lines[-1].keys()
+    path = signed.workspace.folder / "server.log"
+    line = logged(path, signed.ask("/api/v1/books", "all"))
+    assert {"method", "path", "status", "ms", "viewer"} <= line.keys()
+    log = path.read_text(encoding="utf-8")
     catalog = catalog_of(signed.workspace)
     for secret in (*signed.tokens.values(), PASSWORD):
         assert secret not in log

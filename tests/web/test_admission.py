@@ -83,6 +83,47 @@ def test_a_crowd_of_one_holder_delays_nobody_else() -> None:
     assert order.index("late") <= 6, "it came after at most those that were being served"
 
 
+def most_at_once(queue: FairQueue, holders: list[Holder], seconds: float) -> int:
+    """How many of these requests hold a place at the same time."""
+
+    async def run() -> int:
+        held, most = 0, 0
+
+        async def request(holder: Holder) -> None:
+            nonlocal held, most
+            async with queue.place(holder):
+                held += 1
+                most = max(most, held)
+                await asyncio.sleep(seconds)
+                held -= 1
+
+        await asyncio.gather(*(request(one) for one in holders))
+        most = 0
+        await asyncio.gather(*(request(one) for one in holders))
+        return most
+
+    return in_a_new_loop(run())
+
+
+@pytest.mark.parametrize(("heavy_seconds", "most"), [(0.01, 1), (1000.0, 2)])
+def test_who_used_much_lately_holds_one_place(monkeypatch: pytest.MonkeyPatch, heavy_seconds: float, most: int) -> None:
+    monkeypatch.setattr(fair_queue, "HEAVY_SECONDS", heavy_seconds)
+    assert most_at_once(FairQueue(8, 2, 100), [Holder("a")] * 6, 0.02) == most
+
+
+@pytest.mark.parametrize(("heavy_seconds", "most"), [(0.01, 2), (1000.0, 4)])
+def test_a_group_that_used_much_lately_holds_a_portion(
+    monkeypatch: pytest.MonkeyPatch, heavy_seconds: float, most: int
+) -> None:
+    monkeypatch.setattr(fair_queue, "HEAVY_SECONDS", heavy_seconds)
+    assert most_at_once(FairQueue(8, 2, 100), [Holder(name, "team") for name in "abcdef"], 0.02) == most
+
+
+def test_one_person_alone_may_use_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fair_queue, "HEAVY_SECONDS", 0.01)
+    assert most_at_once(FairQueue(4, 4, 100), [Holder("a")] * 8, 0.02) == 4
+
+
 def test_a_client_that_leaves_gives_up_its_place_in_the_queue() -> None:
     async def run() -> None:
         queue = FairQueue(1, 1, 100)
@@ -138,7 +179,7 @@ def test_a_canceled_query_ends_at_once_with_the_reason() -> None:
         while not running.done():
             canceled.interrupt()
             time.sleep(0.02)
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 60, "the query would take hours"
     with pytest.raises(CanceledError, match="its client disconnected"):
         running.result()
 
@@ -170,16 +211,17 @@ def test_those_who_wait_for_a_canceled_result_compute_it_themselves() -> None:
         computing.wait()
         others = [pool.submit(results.get, key, lambda: b"page") for _ in range(2)]
         go_on.set()
-        assert [one.result(5) for one in others] == [b"page", b"page"]
+        assert [one.result(60) for one in others] == [b"page", b"page"]
         with pytest.raises(CanceledError):
-            first.result(5)
+            first.result(60)
 
 
 def test_somebody_who_waits_for_a_result_can_be_canceled_too() -> None:
-    results, key, go_on = ResultCache(), ResultKey((1,), "page", None), threading.Event()
-    canceled = Cancellation()
+    results, key, canceled = ResultCache(), ResultKey((1,), "page", None), Cancellation()
+    computing, go_on = threading.Event(), threading.Event()
 
     def slow() -> bytes:
+        computing.set()
         go_on.wait()
         return b"page"
 
@@ -189,14 +231,14 @@ def test_somebody_who_waits_for_a_result_can_be_canceled_too() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(results.get, key, slow)
-        time.sleep(0.05)
+        computing.wait()
         waiting = pool.submit(wait)
-        time.sleep(0.05)
+        time.sleep(0.05)  # usually it waits by now; it must not matter
         canceled.cancel(GONE)
         with pytest.raises(CanceledError):
-            waiting.result(5)
+            waiting.result(60)
         go_on.set()
-        assert first.result(5) == b"page"
+        assert first.result(60) == b"page"
 
 
 class Bucket:
@@ -227,11 +269,16 @@ def test_a_process_asks_the_catalog_for_requests_in_batches(monkeypatch: pytest.
 
 
 def test_a_catalog_that_does_not_answer_stops_nobody() -> None:
+    asked, answer = threading.Event(), threading.Event()
+
     def busy(client: str, amount: int, limit: RateLimit) -> int:
-        time.sleep(1)
+        asked.set()
+        assert answer.wait(600), "the request waited for the catalog"
         return 0
 
     rates = RequestRates(busy, RateLimit(1200, 60))
-    started = time.monotonic()
-    in_a_new_loop(rates.take("ana"))
-    assert time.monotonic() - started < 0.9
+    try:
+        in_a_new_loop(rates.take("ana"))
+        assert asked.wait(60)
+    finally:
+        answer.set()

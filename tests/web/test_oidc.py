@@ -1,4 +1,9 @@
-"""Sign-in through a real identity provider on loopback, including every way in which its tokens can be invalid."""
+"""Sign-in through an identity provider of our own on loopback, including every way in which its tokens can be invalid.
+
+`test_openid_provider.py` has a certified provider. What no such provider can be made to do is tested here only: tokens
+without an end or a subject, for several clients, unsigned, truncated or signed by somebody else, and a UserInfo
+endpoint that contradicts the token.
+"""
 
 import base64
 import hashlib
@@ -12,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 from joserfc.jwk import RSAKey
@@ -20,8 +25,12 @@ from services import identity_provider
 from services.identity_provider import CLIENT, SECRET, Claims, IdentityProvider, unchanged
 from workspace.folder import Workspace
 
+from trainfare.errors import TrainfareError
+from trainfare.serve.auth.oidc import CALLBACK, Person, Provider
+from trainfare.settings.sections import Oidc
+
 from .copies import copy
-from .server import COMMAND, Answer, Server, free_port, serving
+from .server import COMMAND, Answer, Server, free_port, logged, serving
 
 ANA = {"email": "ana@example.com", "email_verified": True, "groups": ["all", "ml-nlp"], "teams": ["nlp"]}
 FIN = {"email": "fin@example.com", "email_verified": True, "groups": ["ml-nlp", "ml-finance"]}
@@ -285,12 +294,50 @@ def test_sign_in_never_redirects_to_another_site(service: Service) -> None:
 
 
 def test_no_secret_is_logged_or_stored(service: Service) -> None:
-    Browser(service).sign_in()
+    log = service.workspace.folder / "server.log"
+    assert logged(log, Browser(service).sign_in())["status"] == 303
     for path in service.workspace.folder.rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
-    log = (service.workspace.folder / "server.log").read_text(encoding="utf-8")
-    assert "code=" not in log
-    assert "state=" not in log
+    text = log.read_text(encoding="utf-8")
+    assert "code=" not in text
+    assert "state=" not in text
+
+
+USER_INFO: dict[str, tuple[Claims, str]] = {
+    "of another person": (ANA | {"sub": "4712"}, "describes another person than the id token"),
+    "of nobody": (ANA, "describes another person than the id token"),
+    "that verifies another address": (
+        {"sub": "4711", "email": "ana@example.org", "email_verified": True, "groups": ["ml-finance"]},
+        "this email address is not verified",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USER_INFO)
+def test_user_info_that_contradicts_the_token_is_rejected(name: str) -> None:
+    with identity_provider.running() as provider:
+        provider.user_info, what = USER_INFO[name]
+        provider.person = {"email": "ana@example.com"}
+        with pytest.raises(TrainfareError, match=what):
+            finish(provider)
+
+
+def test_user_info_adds_to_the_token_and_does_not_override_it() -> None:
+    with identity_provider.running() as provider:
+        provider.user_info = {"sub": "4711", "email": "fin@example.com", "groups": ["ml-finance"]}
+        provider.person = {"email": "ana@example.com", "email_verified": True}
+        assert finish(provider) == Person("ana@example.com", "finance", None)
+
+
+def finish(provider: IdentityProvider) -> Person:
+    """Sign in without a server in between."""
+    provider.redirect = f"http://127.0.0.1:1{CALLBACK}"
+    oidc = Oidc(provider.issuer, CLIENT, "http://127.0.0.1:1", roles={"ml-finance": "finance"})
+    client = Provider(oidc, SECRET, "key")
+    url, pending = client.start("/")
+    _, back = provider.authorize(dict(parse_qsl(urlsplit(url).query)))
+    person, _ = client.finish(client.seal(pending), pending.state, parse_qs(urlsplit(back).query)["code"][0])
+    return person
 
 
 def test_an_unavailable_provider_is_reported(company: Workspace, tmp_path: Path) -> None:

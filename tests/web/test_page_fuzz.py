@@ -1,11 +1,13 @@
 """Every URL, method and parameter with unusual values, anonymously and in every role.
 
 No response is a server error, names a path of the server, shows a team what belongs to another, or takes longer than a
-query may. The campaign prints its seed; `make soak` runs it longer.
+query may. First comes a sweep: every URL by every role, by every method and with every parameter; all combinations of
+these in `make soak`. Then come random combinations. The campaign prints its seed.
 """
 
 import http.client
 import random
+import re
 import tempfile
 import threading
 import time
@@ -17,9 +19,9 @@ from pathlib import Path
 
 import pytest
 import soak
-from litestar import Litestar
 from workspace.folder import Workspace
 
+from trainfare.serve import pages
 from trainfare.serve.admission.middleware import GRACE_SECONDS
 from trainfare.serve.app import create_app
 from trainfare.serve.pages import PAGES, TRACES, jobs
@@ -28,21 +30,27 @@ from trainfare.serve.pages.query import CHOICES, SHARED
 
 from .copies import copy
 from .server import COMMAND, Server, serving
-from .test_access import EVERY_VIEWER, PASSWORD, PUBLIC, WHOLE_BILL, routes, trainfare
+from .test_access import EVERY_VIEWER, FINANCE, FORMS, PASSWORD, PROVIDER, PUBLIC, WHOLE_BILL, routes, trainfare
 from .test_workers import signed_in
 
 pytestmark = [pytest.mark.services, pytest.mark.soak]
 
-SECONDS = 60 * soak.SCALE
+SECONDS = 10 * soak.SCALE
 CLIENTS = 4
-QUERY_SECONDS = 20
-METHODS = (*["GET"] * 25, "HEAD", "OPTIONS", "POST", "POST", "PUT", "PATCH", "DELETE", "TRACE", "GUESS")
+QUERY_SECONDS = 60
+MOST_FOUND = 20
+SAMPLE = 8
+"""In a sample, a parameter is sent to every eighth path."""
+METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "GUESS")
+USUAL_METHODS = (*["GET"] * 25, *METHODS, "POST")
 OWN_PARAMETERS = (
     *("page", "size", "sort", "order", "q", "by", "pick", "column", "job", "delivery", "line", "value", "month"),
     *("back", "code", "state", "error", "path", "self", "name", "window", "aggregate", "step", "accumulate", "format"),
     *("includeIdle", "filter", "limit", "offset", "metric", "key", "old", "new", "productive", "from_", "panel"),
+    *("rates", "months", "password", "note", "total", "shares", "accept", "viewer", "book_reader"),
 )
-"""Parameters of pages, the API and those that sound like arguments of our functions."""
+"""Parameters of pages, forms and the API, and some that sound like arguments of our functions."""
+PARAMETERS = tuple(dict.fromkeys((*OWN_PARAMETERS, *SHARED)))
 GOOD = {
     "window": ["2026-10", "7d", "2026-10-03,2026-10-17", "2020-01-01,2030-01-01"],
     "from": ["2026-10", "2026-10-03", "now-12M/M"],
@@ -155,6 +163,8 @@ class Campaign:
     server: Server
     workspace: Workspace
     credentials: dict[str, dict[str, str]]
+    form: dict[str, str]
+    """The cookie and the token without which no form is read."""
     paths: list[str]
     jobs: list[str]
     hidden: set[str]
@@ -192,15 +202,31 @@ def campaign(company: Workspace, tmp_path_factory: pytest.TempPathFactory) -> It
         headers |= {"anonymous": {}, "forged": {"Authorization": "Bearer trainfare_²"}}
         headers["signed-in"] = {"Cookie": signed_in(server)}
         hidden, others, mine = hidden_texts(server, headers["viewer"])
+        cookie = server.ask("/sign-in").headers["set-cookie"].split(";")[0]
+        form = {"cookie": cookie, "token": cookie.partition("=")[2].strip('"')}
         app = create_app(made.folder)
-        paths = sorted(routes(app, "GET") | routes(app, "POST") | {"/static/app.css", "/nothing/{file:str}"})
-        yield Campaign(server, made, headers, paths, [*others[:3], *mine[:3]], hidden)
+        more = {"/static/app.css", "/api/schema", "/api/schema/openapi.json", "/nothing/{file:str}"}
+        paths = sorted(routes(app, "GET") | routes(app, "POST") | more)
+        yield Campaign(server, made, headers, form, paths, [*others[:3], *mine[:3]], hidden)
 
 
-def test_the_campaign_knows_every_route(campaign: Campaign, company: Workspace) -> None:
-    assert {*PUBLIC, *EVERY_VIEWER, *WHOLE_BILL} <= {*campaign.paths}
-    assert isinstance(create_app(company.folder), Litestar)
+def test_the_campaign_knows_every_route(campaign: Campaign) -> None:
+    assert {*PUBLIC, *EVERY_VIEWER, *WHOLE_BILL, *PROVIDER, *FINANCE, *FORMS} <= {*campaign.paths}
     assert len(campaign.hidden) > 5
+
+
+def test_the_campaign_knows_every_parameter(campaign: Campaign) -> None:
+    """Those of the API are in its document; pages and forms read theirs by name."""
+    document = campaign.server.ask("/api/openapi.json").json
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    documented = {one["name"] for operation in operations for one in operation.get("parameters", ())}
+    assert len(documented) > 15
+    read = re.compile(r"""\b(?:query|data|form|parameters)\.(?:get|get_all|number)\(\s*"(\w+)\"""")
+    sources = [path.read_text(encoding="utf-8") for path in Path(pages.__file__).parents[1].rglob("*.py")]
+    in_code = {name for text in sources for name in read.findall(text)}
+    assert {"page", "password", "pick"} <= in_code
+    in_paths = {"job_id", "delivery", "line"}
+    assert (documented | in_code) - in_paths <= {*PARAMETERS}
 
 
 def value(chance: random.Random, campaign: Campaign, name: str) -> str:
@@ -215,14 +241,14 @@ def value(chance: random.Random, campaign: Campaign, name: str) -> str:
     return urllib.parse.quote(chance.choice(UNUSUAL), safe="", errors="replace")
 
 
-def url(chance: random.Random, campaign: Campaign) -> str:
-    """A route with its parts filled in, and some parameters, one of them perhaps several times."""
+def filled(chance: random.Random, campaign: Campaign, path: str) -> str:
+    """A route with its parts filled in: usual ones, jobs, and anything else."""
     files = [f"{panel}.{kind}" for page in PAGES.values() for panel in page.panels for kind in ("csv", "json")]
     files += [f"{panel}.csv" for panel in (*jobs.PANELS, *job_page.PANELS, "pots", "lines", "payers")]
     files += ["jobs.csv", "jobs.parquet", "2026-10.html", "2026-10.xlsx", "2026-10.pdf", "2026-99.html"]
+    known = {"page": [*PAGES, *TRACES, "job"], "file": files, "delivery": ["1"], "line": ["1", "2"]}
     parts = []
-    for part in chance.choice(campaign.paths).split("/"):
-        known = {"page": [*PAGES, *TRACES, "job"], "file": files, "delivery": ["1"], "line": ["1", "2"]}
+    for part in path.split("/"):
         name = part.strip("{}").partition(":")[0]
         if not part.startswith("{"):
             parts.append(part)
@@ -230,39 +256,95 @@ def url(chance: random.Random, campaign: Campaign) -> str:
             parts.append(chance.choice(known[name]))
         else:
             parts.append(value(chance, campaign, "job" if name == "job_id" else name))
-    names = chance.choices([*OWN_PARAMETERS, *SHARED], k=chance.choice([0, 1, 1, 2, 3, 6]))
-    pairs = [f"{name}={value(chance, campaign, name)}" for name in names for _ in range(chance.choice([1, 1, 1, 2]))]
-    return "/".join(parts) + ("?" + "&".join(pairs) if pairs else "")
+    return "/".join(parts)
 
 
-def send(campaign: Campaign, chance: random.Random) -> None:
-    """Send one request and look at what comes back."""
+@dataclass(frozen=True)
+class Request:
+    role: str
+    method: str
+    path: str
+    """As the application knows it."""
+    names: tuple[str, ...]
+    """Parameters; one that is repeated is sent several times."""
+
+
+def random_request(chance: random.Random, campaign: Campaign) -> Request:
+    names = chance.choices(PARAMETERS, k=chance.choice([0, 1, 1, 2, 3, 6]))
+    names += [name for name in names if chance.random() < 0.25]
     role = chance.choice([*campaign.credentials, "team", "team"])
-    method, path = chance.choice(METHODS), url(chance, campaign)
-    headers = dict(campaign.credentials[role])
+    return Request(role, chance.choice(USUAL_METHODS), chance.choice(campaign.paths), tuple(names))
+
+
+def sweep(campaign: Campaign, is_full: bool) -> list[Request]:
+    """Every path by every role, by every method and with every parameter; if asked for, all of these together."""
+    roles, found = [*campaign.credentials], list[Request]()
+    for at, path in enumerate(campaign.paths):
+        for other, role in enumerate(roles):
+            methods = METHODS if is_full else {"GET", METHODS[(at + other) % len(METHODS)]}
+            found += [Request(role, method, path, ()) for method in methods]
+        for other, name in enumerate(PARAMETERS):
+            if is_full or (at + other) % SAMPLE == 0:
+                asking = roles if is_full else [roles[(at + other // SAMPLE) % len(roles)]]
+                found += [Request(role, "GET", path, (name, name)) for role in asking]
+    return found
+
+
+def test_the_sweep_reaches_everything(campaign: Campaign) -> None:
+    paths, roles = {*campaign.paths}, {*campaign.credentials}
+    for is_full in (False, True):
+        requests = sweep(campaign, is_full)
+        assert {(one.path, one.role) for one in requests} == {(path, role) for path in paths for role in roles}
+        assert {(one.path, one.method) for one in requests} == {(path, method) for path in paths for method in METHODS}
+        assert {name for one in requests for name in one.names} == {*PARAMETERS}
+    assert {(one.path, *one.names[:1]) for one in requests} >= {(path, name) for path in paths for name in PARAMETERS}
+
+
+def send(campaign: Campaign, chance: random.Random, one: Request) -> None:
+    """Send one request and look at what comes back."""
+    pairs = [f"{name}={value(chance, campaign, name)}" for name in one.names]
+    path = filled(chance, campaign, one.path) + ("?" + "&".join(pairs) if pairs else "")
+    headers = dict(campaign.credentials[one.role])
     headers["Accept"] = chance.choice(["*/*", "text/html", "application/json", "text/csv", "é;q=x", ""])
-    body = None
-    if method in ("POST", "PUT", "PATCH") and chance.random() < 0.7:
-        headers["Content-Type"] = chance.choice(
-            ["application/x-www-form-urlencoded", "application/json", "x", "multipart/form-data"]
-        )
-        body = "&".join(
-            f"{name}={value(chance, campaign, name)}" for name in chance.choices(OWN_PARAMETERS, k=3)
-        ).encode()
-    connection = http.client.HTTPConnection("127.0.0.1", campaign.server.port, timeout=120)
+    form = form_body(campaign, chance, one, headers) if one.method in ("POST", "PUT", "PATCH") else None
+    connection = http.client.HTTPConnection("127.0.0.1", campaign.server.port, timeout=300)
     started = time.monotonic()
     try:
-        connection.putrequest(method, path, skip_accept_encoding=True)
+        connection.putrequest(one.method, path, skip_accept_encoding=True)
         for name, text in headers.items():
             connection.putheader(name, text.encode("latin-1", "replace"))
-        if body is not None:
-            connection.putheader("Content-Length", str(len(body)))
-        connection.endheaders(body)
+        if form is not None:
+            connection.putheader("Content-Length", str(len(form)))
+        connection.endheaders(form)
         response = connection.getresponse()
-        content = response.read()
+        body, cookies = response.read(), response.headers.get_all("set-cookie", [])
     finally:
         connection.close()
-    judge(campaign, f"{role} {method} {path}", response.status, content, time.monotonic() - started)
+    content = str(response.headers).encode("latin-1", "replace") + body
+    request = f"{one.role} {one.method} {path}"
+    judge(campaign, request, response.status, content, time.monotonic() - started)
+    if any(cookie.startswith("a=") for cookie in cookies):  # as one of the unusual texts says
+        campaign.found.append(f"header injected by {request}")
+
+
+def form_body(campaign: Campaign, chance: random.Random, one: Request, headers: dict[str, str]) -> bytes | None:
+    """A form with unusual fields. Most have the token of a page, without which none of them would be read."""
+    if chance.random() < 0.2:
+        return None
+    kinds = ("application/json", "x", "multipart/form-data")
+    is_form = chance.random() < 0.8
+    headers["Content-Type"] = "application/x-www-form-urlencoded" if is_form else chance.choice(kinds)
+    pairs = [f"{name}={value(chance, campaign, name)}" for name in chance.choices(PARAMETERS, k=4)]
+    if is_form and one.path != "/sign-out":  # whoever signs out has no further requests
+        headers["Cookie"] = "; ".join(filter(None, (headers.get("Cookie"), campaign.form["cookie"])))
+        pairs.append("_csrf_token=" + urllib.parse.quote(campaign.form["token"], safe=""))
+    return "&".join(pairs).encode()
+
+
+def server_paths(workspace: Workspace) -> list[str]:
+    """What shows where files of the server are, or its code."""
+    folders = [str(workspace.folder), tempfile.gettempdir(), str(COMMAND.parent)]
+    return [*folders, "site-packages", "Traceback"]
 
 
 def judge(campaign: Campaign, request: str, status: int, content: bytes, seconds: float) -> None:
@@ -273,16 +355,9 @@ def judge(campaign: Campaign, request: str, status: int, content: bytes, seconds
     campaign.slowest = max(campaign.slowest, seconds)
     if status >= 500:
         campaign.found.append(f"{status} {request}: {text[:300]}")
-    server_paths = (
-        str(campaign.workspace.folder),
-        tempfile.gettempdir(),
-        str(COMMAND.parent),
-        "site-packages",
-        "Traceback",
-    )
     sent = urllib.parse.unquote(request)
-    campaign.found += [f"path {one} {request}" for one in server_paths if one in text]
-    if role in ("team", "anonymous", "forged"):
+    campaign.found += [f"path {one} {request}" for one in server_paths(campaign.workspace) if one in text]
+    if role in ("team", "anonymous", "forged") or (role == "metrics" and "/metrics" not in sent):
         campaign.found += [f"{one} shown {request}" for one in campaign.hidden if one in text and one not in sent]
     if seconds > 2 * QUERY_SECONDS + GRACE_SECONDS:
         campaign.found.append(f"{seconds:.1f} s {request}")
@@ -290,12 +365,17 @@ def judge(campaign: Campaign, request: str, status: int, content: bytes, seconds
 
 def test_no_request_is_answered_with_an_error_of_ours_or_what_is_not_the_viewers(campaign: Campaign) -> None:
     soak.announce("fuzzed pages", SECONDS)
-    until = time.monotonic() + SECONDS
+    planned = sweep(campaign, is_full=soak.SCALE > 1)
+    random.Random(soak.SEED).shuffle(planned)
 
     def run(number: int) -> None:
         chance = random.Random(soak.SEED + number)
-        while time.monotonic() < until and len(campaign.found) < 20:
-            send(campaign, chance)
+        for one in planned[number::CLIENTS]:
+            if len(campaign.found) < MOST_FOUND:
+                send(campaign, chance, one)
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until and len(campaign.found) < MOST_FOUND:
+            send(campaign, chance, random_request(chance, campaign))
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(CLIENTS)]
     for thread in threads:
@@ -304,6 +384,7 @@ def test_no_request_is_answered_with_an_error_of_ours_or_what_is_not_the_viewers
         thread.join()
     print(f"{sum(campaign.statuses.values())} requests, slowest {campaign.slowest:.1f} s, {dict(campaign.statuses)}")
     assert campaign.found == [], "\n".join(campaign.found)
+    assert sum(campaign.statuses.values()) >= len(planned), "a client has ended early"
     assert set(campaign.sent) == {*campaign.credentials}
     assert {200, 400, 401, 403, 404, 405} <= {*campaign.statuses}
     assert campaign.server.ask("/livez").status == 200
@@ -312,13 +393,15 @@ def test_no_request_is_answered_with_an_error_of_ours_or_what_is_not_the_viewers
 
 
 def test_the_judge_finds_what_it_looks_for(campaign: Campaign, tmp_path: Path) -> None:
-    planted = Campaign(campaign.server, campaign.workspace, {}, [], [], {"1234.567890"})
+    planted = Campaign(campaign.server, campaign.workspace, {}, {}, [], [], {"1234.567890"})
     judge(planted, "team GET /", 200, b"cost 1234.567890", 0.1)
     judge(planted, "viewer GET /", 200, b"cost 1234.567890", 0.1)
     judge(planted, "team GET /?q=1234.567890", 200, b"cost 1234.567890", 0.1)
     judge(planted, "viewer GET /", 500, b"", 0.1)
     judge(planted, "viewer GET /", 400, f"{campaign.workspace.folder}/lake".encode(), 0.1)
     judge(planted, "viewer GET /", 200, b"", 1000)
+    judge(planted, "metrics GET /jobs", 200, b"cost 1234.567890", 0.1)
+    judge(planted, "metrics GET /metrics", 200, b"cost 1234.567890", 0.1)
     kinds = [found.split()[0] for found in planted.found]
-    assert [kind for kind in kinds if kind != "path"] == ["1234.567890", "500", "1000.0"]
+    assert [kind for kind in kinds if kind != "path"] == ["1234.567890", "500", "1000.0", "1234.567890"]
     assert "path" in kinds

@@ -31,7 +31,7 @@ def publish(store: Store) -> Path:
     return path
 
 
-def wait_for(condition: object, seconds: float = 20) -> None:
+def wait_for(condition: object, seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < end, "nothing was reported in time"

@@ -14,7 +14,7 @@ from workspace.folder import Workspace
 from trainfare.serve.entry import job_path
 
 from .copies import copy
-from .server import COMMAND, Server, free_port, serving
+from .server import ANSWER_SECONDS, COMMAND, Server, free_port, serving
 
 SLASHED = "gpu/cluster 1/4711%2F/explain"
 """An id with everything that means something in a URL."""
@@ -111,7 +111,7 @@ def test_a_port_that_is_taken_is_reported_before_anything_is_announced(company: 
         if listens:
             taken.listen()
             command = [COMMAND, "serve", "-w", company.folder, "--port", str(port)]
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_SECONDS)
             assert ran.returncode == 2
             assert ran.stderr.splitlines() == [
                 f"--port: {port} is already in use on 127.0.0.1",
@@ -123,7 +123,7 @@ def test_a_port_that_is_taken_is_reported_before_anything_is_announced(company: 
 
 
 def test_half_a_header_line_is_no_reason_to_fail(server: Server) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=ANSWER_SECONDS)
     connection.putrequest("GET", "/livez")
     connection.putheader("X-Odd", b"\xff\xfe")
     connection.endheaders()

@@ -8,6 +8,7 @@ import signal
 import time
 import urllib.parse
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,8 @@ from .server import Server, serving
 from .test_access import PASSWORD, trainfare
 
 WORKERS = 3
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 240
+ALLOWED_WITHOUT_CATALOG = 20
 
 
 @pytest.fixture(scope="module")
@@ -136,14 +138,17 @@ def test_guesses_of_a_password_are_counted_for_all_processes(serving_together: S
     seen: set[int] = set()
     started = time.monotonic()
     body = urllib.parse.urlencode(form).encode()
-    statuses = [reached(serving_together, seen, "/sign-in", headers, body) for _ in range(30)]
+    statuses: list[int] = []
+    while len(statuses) < 30 or len(seen) < 2:
+        statuses.append(reached(serving_together, seen, "/sign-in", headers, body))
+        assert time.monotonic() - started < TIMEOUT_SECONDS, "only one process answered"
     returned = int((time.monotonic() - started) / 6) + 1
     assert set(statuses) == {401, 429}
     assert 10 <= statuses.count(401) <= 10 + returned
-    assert len(seen) > 1, "only one process answered"
 
 
 def test_requests_are_counted_for_all_processes(shared: Workspace, tmp_path: Path) -> None:
+    """Each process alone would allow 40. A process that waits too long for the catalog allows one request itself."""
     made = copy(shared, tmp_path / "workspace")
     settings = (made.folder / "trainfare.toml").read_text(encoding="utf-8")
     made.write("trainfare.toml", settings.replace('sign_in = "local"', 'sign_in = "local"\nrequests_per_minute = 40'))
@@ -153,10 +158,12 @@ def test_requests_are_counted_for_all_processes(shared: Workspace, tmp_path: Pat
         seen: set[int] = set()
         started = time.monotonic()
         headers = {"Authorization": f"Bearer {token}"}
-        statuses = [reached(server, seen, "/api/v1/books", headers) for _ in range(55)]
+        with ThreadPoolExecutor(6) as clients:
+            asked = [clients.submit(reached, server, seen, "/api/v1/books", headers) for _ in range(90)]
+            statuses = [one.result() for one in asked]
         returned = int((time.monotonic() - started) / 60 * 40) + 1
-    assert 40 <= statuses.count(200) <= 40 + returned
-    assert 429 in statuses
+    assert 40 <= statuses.count(200) <= 40 + returned + ALLOWED_WITHOUT_CATALOG
+    assert {*statuses} <= {200, 429}
     assert len(seen) > 1, "only one process answered"
 
 

@@ -10,6 +10,8 @@ from trainfare.serve.problems import TooManyRequestsError
 
 HALF_LIFE_SECONDS = 10
 """After this time, half of what somebody used is forgotten."""
+HEAVY_SECONDS = 5.0
+"""Whoever used more than this lately holds one place at a time, and their group no more than a portion."""
 REFUSAL_SECONDS = 1.0
 """How long a refusal is held back, so that a client in a loop costs little."""
 MAX_KNOWN = 4096
@@ -41,7 +43,11 @@ class Place:
 
 @dataclass
 class FairQueue:
-    """For one event loop. A free place goes to whoever has used least lately, so nobody waits behind a crowd."""
+    """For one event loop. A free place goes to whoever has used least lately, so nobody waits behind a crowd.
+
+    Whoever used much lately gets fewer places, even if others are free: their work would take the processor from
+    everybody who comes next. A queue whose portion is all of it is for one person, and has no such limit.
+    """
 
     total: int
     portion: int
@@ -80,10 +86,10 @@ class FairQueue:
 
     def give_back(self, place: Place) -> None:
         now = asyncio.get_running_loop().time()
-        name = place.holder.name
         self._held -= _counted(place.holder)
-        self._used[name] = (self._recent_seconds(name, now) + now - place.since, now)
-        self._used.move_to_end(name)
+        for used in (("name", place.holder.name), ("group", place.holder.group)):
+            self._used[used] = (self._recent_seconds(used, now) + now - place.since, now)
+            self._used.move_to_end(used)
         while len(self._used) > MAX_KNOWN:
             self._used.popitem(last=False)
         self._hand_out()
@@ -92,23 +98,32 @@ class FairQueue:
         """Give free places to those who wait, as long as somebody may have one."""
         now = asyncio.get_running_loop().time()
         while self._held["all"] < self.total:
-            entitled = [holder for holder, turns in self._waiting.items() if turns and self._is_entitled(holder)]
+            entitled = [holder for holder, turns in self._waiting.items() if turns and self._is_entitled(holder, now)]
             if not entitled:
                 return
-            holder = min(entitled, key=lambda one: (self._held["name", one.name], self._recent_seconds(one.name, now)))
+            holder = min(
+                entitled,
+                key=lambda one: (self._held["name", one.name], self._recent_seconds(("name", one.name), now)),
+            )
             turn = self._waiting[holder].popleft()
             self._forget(holder, turn)
             if not turn.done():
                 self._held += _counted(holder)
                 turn.set_result(Place(self, holder, now))
 
-    def _is_entitled(self, holder: Holder) -> bool:
-        in_group = holder.group is None or self._held["group", holder.group] < 2 * self.portion
-        return self._held["name", holder.name] < self.portion and in_group
+    def _is_entitled(self, holder: Holder, now: float) -> bool:
+        own, group = ("name", holder.name), ("group", holder.group)
+        most = 1 if self._is_heavy(own, now) else self.portion
+        most_in_group = self.portion if self._is_heavy(group, now) else 2 * self.portion
+        in_group = holder.group is None or self._held[group] < most_in_group
+        return self._held[own] < most and in_group
 
-    def _recent_seconds(self, name: Hashable, now: float) -> float:
-        """How long somebody held places lately, with older use counting less."""
-        seconds, at = self._used.get(name, (0.0, now))
+    def _is_heavy(self, used: Hashable, now: float) -> bool:
+        return self.portion < self.total and self._recent_seconds(used, now) > HEAVY_SECONDS
+
+    def _recent_seconds(self, used: Hashable, now: float) -> float:
+        """How long a holder or group held places lately, with older use counting less."""
+        seconds, at = self._used.get(used, (0.0, now))
         remaining: float = 0.5 ** ((now - at) / HALF_LIFE_SECONDS)
         return seconds * remaining
 

@@ -1,7 +1,9 @@
 """Sign-in through an identity provider: the OpenID Connect code flow with PKCE, state and nonce.
 
 Claims are accepted only from a valid id token: signed by the provider's keys, issued to this service and for this
-sign-in, and not expired. The libraries (httpx, joserfc) are in the extra `oidc` and are imported when someone signs in.
+sign-in, and not expired. What it leaves out comes from the provider's UserInfo endpoint, if that describes the same
+person: a strict provider states there, and only there, what a scope asks for. The libraries (httpx, joserfc) are in the
+extra `oidc` and are imported when someone signs in.
 """
 
 import base64
@@ -133,7 +135,22 @@ class Provider:
             form["client_secret"] = self._secret
         response = self._request("POST", metadata["token_endpoint"], data=form, auth=credentials)
         keys = self._request("GET", metadata["jwks_uri"])
-        return verified_claims(str(response.get("id_token", "")), keys, self._oidc, pending.nonce)
+        claims = verified_claims(str(response.get("id_token", "")), keys, self._oidc, pending.nonce)
+        return self._user_info(metadata, str(response.get("access_token", "")), claims) | claims
+
+    def _user_info(self, metadata: dict[str, Any], access_token: str, claims: dict[str, Any]) -> dict[str, Any]:
+        """Return what the UserInfo endpoint states, if the id token leaves out anything that the settings use."""
+        used = {self._oidc.name_claim, self._oidc.role_claim, *self._oidc.sees.values()}
+        endpoint = metadata.get("userinfo_endpoint")
+        if used <= claims.keys() or not endpoint or not access_token:
+            return {}
+        found = self._request("GET", endpoint, headers={"Authorization": f"Bearer {access_token}"})
+        if found.get("sub") != claims["sub"]:
+            do = "Sign in again. If the problem persists, contact the administrator of the identity provider."
+            raise ForbiddenError("sign-in", f"{self.host} describes another person than the id token", do)
+        if "email" in claims:
+            found.pop("email_verified", None)  # it is said of the address next to it, which may be another
+        return found
 
     def _provider_metadata(self) -> dict[str, Any]:
         """Return the provider's OpenID configuration, cached for some minutes."""

@@ -32,6 +32,8 @@ ENDED = tuple(state for state in STATES if state not in ("resized", "suspended",
 """States of an attempt that has ended."""
 MEASURES = ("gpu_busy_seconds", "bytes_sent", "storage_requests", "storage_bytes", "checkpoint", "step")
 BETTER = ("higher", "lower")
+PHASES = {"unsaved": "lost", "restart": "lost", "start": "overhead", "checkpoint": "overhead"}
+"""The phases of an attempt's time that were no kept work, numbered from 1, and which part each belongs to."""
 
 
 @dataclass(frozen=True)
@@ -254,14 +256,21 @@ SHARES = Table(
 
 WORK = Table(
     "work",
-    "The lost and overhead cost of attempts, split in time. The rest of their shares was productive.",
+    "The lost and overhead cost of attempts: parts of their shares. The rest of the shares is kept work.",
     (
         Column("job_id", TEXT, "the job"),
         Column("attempt", "INTEGER", "which try of the job"),
+        Column("machine_id", TEXT, "the machine of the pot; null for pots of a wider scope"),
+        Column("resource_id", TEXT, "that machine's provider resource id"),
         Column("day", "DATE", "the UTC day the money is for"),
         Column("category", TEXT, "what kind of cost"),
         Column("currency", TEXT, "the currency of the amounts"),
         Column("part", TEXT, "lost or overhead"),
+        Column(
+            "phase",
+            TEXT,
+            "unsaved or restart (lost), start or checkpoint (overhead); null in books of versions that did not store it",
+        ),
         Column(
             "how",
             TEXT,

@@ -240,14 +240,21 @@ def _churn_of(
     """Yield the part of one attempt's cost that its own preemption, and that of the attempt before it, caused."""
     hold = attempts[index]
     startup, end, overhead = _lost_spans(records, attempts, index)
+    own, follows = caused
     for day in range(hold.span[0] // DAY, (hold.span[1] - 1) // DAY + 1):
-        total, starting, ending = (_on(day, span) for span in (hold.span, startup, end))
-        lost, other = starting + ending, sum(_on(day, span) for span in overhead)
-        for one in days.get((f"{hold.job}#{hold.attempt}", day), ()) if lost else ():
-            units = one.units * lost // total if lost + other < total else one.units - one.units * other // total
-            first = units * starting // lost
-            own, follows = caused
-            yield one.currency, units if own and follows else units - first if own else first
+        seconds = [_on(day, end), _on(day, startup), *(_on(day, span) for span in overhead)]
+        # Each phase gets the integer part, the heaviest (ties: kept work, then in this order) what does not divide.
+        phases = [_on(day, hold.span) - sum(seconds), *seconds[:2], *_start_and_saves(seconds[2:], index)]
+        heaviest = phases.index(max(phases))
+        for one in days.get((f"{hold.job}#{hold.attempt}", day), ()):
+            units = [one.units * phase // sum(phases) for phase in phases]
+            units[heaviest] += one.units - sum(units)
+            yield one.currency, (units[1] if own else 0) + (units[2] if follows else 0)
+
+
+def _start_and_saves(overhead: Sequence[int], index: int) -> tuple[int, int]:
+    """The seconds of the first start, and of writing checkpoints."""
+    return (0, sum(overhead)) if index or not overhead else (overhead[0], sum(overhead[1:]))
 
 
 def _lost_spans(
@@ -265,6 +272,7 @@ def _lost_spans(
     started = min(trained, default=hold.span[0])
     startup = (hold.span[0], started)
     end = (max((span[1] for span in saved), default=started), hold.span[1]) if interrupted else (0, 0)
+    saved = [(first, min(last, end[0]) if interrupted else last) for first, last in saved]
     return ((0, 0), end, [startup, *saved]) if index == 0 else (startup, end, saved)
 
 

@@ -173,28 +173,6 @@ def months(draw: st.DrawFn) -> Case:
 
 
 @st.composite
-def interrupted_jobs(draw: st.DrawFn) -> Case:
-    """Jobs with several attempts on one machine, most of them with steps and checkpoints."""
-    placements: list[Row] = []
-    measurements: list[Row] = []
-    for job in ("a", "b"):
-        start = draw(st.integers(0, DAY))
-        for attempt in range(1, draw(st.integers(1, 4)) + 1):
-            length = draw(st.integers(1, DAY))
-            span, state = (start, start + length), draw(st.sampled_from(STATES))
-            placements.append(placement(job, "m0", span, attempt=attempt, gpus=draw(st.integers(1, 4)), state=state))
-            for measure in draw(st.lists(st.sampled_from(["step", "checkpoint", "checkpoint"]), max_size=4)):
-                first, last = sorted(draw(st.tuples(*[st.integers(start, start + length + 60)] * 2)))
-                row = measured(job, (first, last), measure, draw(st.integers(0, 10**6)), attempt=attempt)
-                measurements.append(row)
-            start += length + draw(st.integers(0, HOUR))
-    charges = draw(st.lists(st.tuples(periods, whole_units, st.booleans()), min_size=1, max_size=12))
-    tagged = {"Tags": json.dumps({"job_id": "a"}), "ServiceCategory": "Storage", "ResourceId": ""}
-    rows = [hours_of("m0", when, f"{amount(many):f}", **(tagged if named else {})) for when, many, named in charges]
-    return Case(rows, placements, [{"machine_id": "m0", "gpus": 8}], "", measurements)
-
-
-@st.composite
 def _charges(draw: st.DrawFn) -> Row:
     kind = draw(st.sampled_from([*CHARGES, "hours", "hours", "hours", "tax", "storage"]))
     tags = draw(st.sampled_from([{}, {}, {"team": "nlp"}, {"team": "none"}, {"job_id": "a"}, {"cluster": "C1"}]))

@@ -51,7 +51,12 @@ def test_every_failure_mode_has_the_models_money(keeper: Bookkeeper, batch: int)
 
 MISTAKES = {
     "preemption on any machine": ("F2", "spot_machines", "lower(c.pricing_category) = 'dynamic'", "true"),
-    "the next attempt's own failure": ("F2", "spot_churn", "ELSE startup_units", "ELSE units"),
+    "the next attempt's own failure": (
+        "F2",
+        "spot_churn",
+        "w.phase = 'restart' AND c.follows_preemption",
+        "w.phase IN ('unsaved', 'restart') AND c.follows_preemption",
+    ),
     "only named source regions": (
         "F3",
         "cross_region_egress",

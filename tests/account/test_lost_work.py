@@ -1,19 +1,16 @@
-"""Which part of a job's cost was kept, lost or overhead: stories, and the property that the three add up to it."""
+"""Which part of a job's cost was kept, lost or overhead, as stories."""
 
 import inspect
 import re
-from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
 
-from trainfare.tables import BASES
+from trainfare.query import metrics
+from trainfare.query.cost import Question
 
-from .books import Account, Bookkeeper, Case
-from .generated import interrupted_jobs
+from .books import Account, Bookkeeper
 from .story import account_of
-from .test_properties import examples
 
 STORIES = {
     "work since the last checkpoint of a preempted attempt is lost, and so is the next attempt's start": """
@@ -89,7 +86,127 @@ STORIES = {
         =>
         a#1  kept 34.23  overhead 1.77  measured
     """,
-    "cost is split day by day, like the time of each day": """
+    "time between two holds of an attempt is not held, and costs nothing": """
+        machine  n1   4 gpus  4 h
+        charge   hours  1.00 USD  1 h  from 0 h  on n1
+        charge   hours  1.00 USD  1 h  from 3 h  on n1
+        attempt  a    4 gpus  1 h  from 0 h  state failed
+        attempt  a    4 gpus  1 h  from 3 h  state failed
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  0 h  from 1 h
+        =>
+        a#1  kept 1.00  lost 1.00  measured
+    """,
+    "a step that is saved twice is overhead twice, and the work between is not": """
+        machine  n1   4 gpus  2 h  2.00 USD
+        attempt  a    4 gpus  2 h  from 0 h
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  360 s  from 3600 s
+        measured a    checkpoint 100  360 s  from 6840 s
+        =>
+        a#1  kept 1.80  overhead 0.20  measured
+    """,
+    "work since the checkpoint that the next attempt resumed from is lost, even if later ones were saved": """
+        machine  n1   4 gpus  4 h  4.00 USD
+        attempt  a#1  4 gpus  3 h  from 0 h  state failed
+        measured a#1  step 1  1 h  from 0 h
+        measured a#1  checkpoint 100  0 h  from 1 h
+        measured a#1  checkpoint 200  0 h  from 2 h
+        attempt  a#2  4 gpus  1 h  from 3 h
+        measured a#2  step 101  1 h  from 3 h
+        =>
+        a#1  kept 1.00  lost 2.00  measured
+    """,
+    "near miss: a next attempt beyond the last checkpoint resumed from it": """
+        machine  n1   4 gpus  4 h  4.00 USD
+        attempt  a#1  4 gpus  3 h  from 0 h  state failed
+        measured a#1  step 1  1 h  from 0 h
+        measured a#1  checkpoint 100  0 h  from 1 h
+        measured a#1  checkpoint 200  0 h  from 2 h
+        attempt  a#2  4 gpus  1 h  from 3 h
+        measured a#2  step 201  1 h  from 3 h
+        =>
+        a#1  kept 2.00  lost 1.00  measured
+    """,
+    "an attempt that starts over loses all work of the attempts before it": """
+        machine  n1   4 gpus  6 h  6.00 USD
+        attempt  a#1  4 gpus  2 h  from 0 h  state failed
+        measured a#1  step 1  1 h  from 0 h
+        measured a#1  checkpoint 100  0 h  from 1 h
+        attempt  a#2  4 gpus  2 h  from 2 h  state failed
+        measured a#2  step 101  1 h  from 2 h
+        measured a#2  checkpoint 200  0 h  from 4 h
+        attempt  a#3  4 gpus  2 h  from 4 h
+        measured a#3  step 1  1 h  from 4 h
+        =>
+        a#1  lost 2.00  measured
+        a#2  lost 2.00  measured
+    """,
+    "work is lost on the machines that were held then, not on those that were given back before": """
+        machine  m3   4 gpus  4 h  4.00 USD
+        machine  m3b  4 gpus  1 h  1.00 USD
+        attempt  a    4 gpus  4 h  from 0 h  on m3  state failed
+        attempt  a    4 gpus  1 h  from 0 h  on m3b  state failed
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  0 h  from 2 h
+        =>
+        a#1  kept 3.00  lost 2.00  measured
+    """,
+    "work is lost at the price of its hours": """
+        machine  n1   4 gpus  4 h
+        charge   hours  1.00 USD  1 h  from 0 h  on n1
+        charge   hours  1.00 USD  1 h  from 1 h  on n1
+        charge   hours  9.00 USD  1 h  from 2 h  on n1
+        charge   hours  9.00 USD  1 h  from 3 h  on n1
+        attempt  a    4 gpus  4 h  from 0 h  state failed
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  0 h  from 2 h
+        =>
+        a#1  kept 2.00  lost 18.00  measured
+    """,
+    "cost that is split by bytes is lost with the bytes that were sent then": """
+        machine  n1   4 gpus  4 h  4.00 USD
+        attempt  a    4 gpus  4 h  from 0 h  state failed
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  0 h  from 2 h
+        measured a    bytes_sent 100  1 h  from 1 h  on n1
+        measured a    bytes_sent 300  1 h  from 3 h  on n1
+        charge   network  8.00 USD  4 h  on n1
+        rules
+        [[rule]]
+        name = "traffic"
+        match = { category = "network" }
+        among = "machine"
+        by = "bytes_sent"
+        =>
+        a#1  kept 4.00  lost 8.00  measured
+    """,
+    "on a machine held beyond its capacity, the parts of each second are lost with it": """
+        machine  n1   4 gpus  4 h  16.00 USD
+        attempt  a    4 gpus  4 h  from 0 h  state failed
+        attempt  b    4 gpus  2 h  from 2 h
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  0 h  from 1 h
+        =>
+        a#1  kept 4.00  lost 8.00  measured
+    """,
+    "what a cluster's machines cost together is lost like what was held of them": """
+        machine  n1   4 gpus  4 h  4.00 USD  cluster c
+        machine  n2   4 gpus  4 h  12.00 USD  cluster c
+        attempt  a    4 gpus  4 h  from 0 h  on n1  state failed
+        attempt  b    4 gpus  4 h  from 0 h  on n2
+        measured a    step 1  1 h  from 0 h
+        measured a    checkpoint 100  0 h  from 3 h
+        rules
+        [[rule]]
+        name = "clusters"
+        match = { machine = true }
+        among = "cluster"
+        by = "gpu_seconds"
+        =>
+        a#1  kept 6.00  lost 2.00  measured
+    """,
+    "cost is split by when it is for; cost of the entire month like all that was held": """
         machine  n1   4 gpus  48 h  48.00 USD
         attempt  a    4 gpus  40 h  from 4 h  state failed
         measured a    step 1  1 h  from 4 h
@@ -99,6 +216,9 @@ STORIES = {
         a#1  kept 25.01875  overhead 1.00075  lost 14.0105  measured
     """,
 }
+
+
+GAP = "time between two holds of an attempt is not held, and costs nothing"
 
 
 def parts(account: Account, basis: str = "effective") -> dict[str, dict[str, object]]:
@@ -129,59 +249,14 @@ def test_kept_and_lost_work(keeper: Bookkeeper, name: str) -> None:
     assert parts(account_of(keeper, before)) == expected_parts(after)
 
 
-SEEN: set[str] = set()
-DAY = 86400
-
-
-def within(span: tuple[int, int], day: int) -> int:
-    """How many seconds of a span are on that day."""
-    return max(0, min(span[1], (day + 1) * DAY) - max(span[0], day * DAY))
-
-
-def split_by_hand(spans: dict[str, list[tuple[int, int]]], day: int, money: Decimal) -> dict[str, Decimal]:
-    """The lost and the overhead part of a share, in integer units: what does not divide is kept, if anything was."""
-    seconds = {part: sum(within(span, day) for span in spans[part]) for part in spans}
-    if not seconds["total"]:
-        seconds = {part: sum(end - start for start, end in spans[part]) for part in spans}
-    units, total = int(money.scaleb(12)), seconds["total"]
-    size, sign = abs(units), -1 if units < 0 else 1
-    cut = {part: sign * (size * seconds[part] // total) for part in ("lost", "overhead")}
-    if seconds["lost"] and seconds["lost"] + seconds["overhead"] == total:
-        cut["lost"] = units - cut["overhead"]
-    return {part: Decimal(cut[part]).scaleb(-12) for part in cut if seconds[part]}
-
-
-@examples(24)
-@given(case=interrupted_jobs())
-def test_kept_lost_and_overhead_add_up_to_the_cost_of_the_attempt(keeper: Bookkeeper, case: Case) -> None:
-    """Each part equals the one computed by hand from the spans, and together they never exceed the cost: the rest is
-    kept.
-    """
-    engine = keeper.book(case).opened.engine
-    spans: dict[tuple[str, int], dict[str, list[tuple[int, int]]]] = {}
-    for job, attempt, starts, ends, part in engine.rows("SELECT job_id, attempt, starts, ends, part FROM book_work"):
-        spans.setdefault((job, attempt), {"lost": [], "overhead": []})[part].append((starts, ends))
-    runs = "SELECT job_id, attempt, min(starts), max(ends) FROM book_placements GROUP BY ALL"
-    for job, attempt, starts, ends in engine.rows(runs):
-        if (job, attempt) in spans:
-            spans[job, attempt]["total"] = [(starts, ends)]
-    keys = "job_id, attempt, day, category, currency"
-    for basis in BASES:
-        found = {row[:-1]: row[-1] for row in engine.rows(f"SELECT {keys}, part, sum({basis}) FROM work GROUP BY ALL")}
-        expected: dict[tuple, Decimal] = {}
-        for *key, money in engine.rows(f"SELECT {keys}, {basis} FROM shares"):
-            job, attempt, day = key[:3]
-            if (job, attempt) in spans:
-                cut = split_by_hand(spans[job, attempt], (day - date(1970, 1, 1)).days, money)
-                assert abs(sum(cut.values())) <= abs(money)
-                for part, part_money in cut.items():
-                    expected[*key, part] = expected.get((*key, part), Decimal(0)) + part_money
-        assert found == expected
-    SEEN.update(f"{part} {how}" for part, how in engine.rows("SELECT DISTINCT part, how FROM work"))
-
-
-def test_the_generated_months_had_every_kind_of_work() -> None:
-    assert {"lost measured", "overhead measured", "lost at most"} == SEEN
+def test_metrics_count_the_same_time_as_lost(keeper: Bookkeeper) -> None:
+    """Of two hours held with a gap between, one was lost: M5 says half of the cost, M8 half of the hours."""
+    account = account_of(keeper, inspect.cleandoc(STORIES[GAP]).partition("=>")[0])
+    found = metrics.metric_values(account.opened, Question(["job"]), ["M5", "M8"])
+    values = {(one.metric, one.detail): (one.numerator, one.denominator) for one in found}
+    assert values["M5", "lost"] == (1, 2)
+    assert values["M8", "held"] == (2, 8)
+    assert values["M8", "not_lost"] == (2, 4)
 
 
 def test_only_an_interrupted_job_is_advised_an_interval(keeper: Bookkeeper) -> None:

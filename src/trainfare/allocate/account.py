@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainfare.allocate import rules
+from trainfare.allocate import phases, rules
 from trainfare.allocate.payer_codes import FIRST_SPECIAL_FRAGMENT, PayerCode, code_fragments
 from trainfare.allocate.weights import PACKAGE, SMALL_WEIGHT, Weighing, weigh_all
 from trainfare.engine.protocol import Engine
@@ -37,13 +37,14 @@ _SPEND_SPLIT = Split(
 )
 
 
-def run(engine: Engine, config: Config, month: Month, keep_weights: bool = False) -> None:
+def run(engine: Engine, config: Config, month: Month, keep_weights: bool = False, divides_work: bool = False) -> None:
     """Make `stored_shares` of the month from the facts, as a view on its parts, and `shares`, the same with names.
 
     Weights outnumber everything else, so they are dropped after the split unless `keep_weights` is set, which lineage
-    needs.
+    needs. If `divides_work` is set, make `phase_costs` from `work_spans`: what of the shares was lost or overhead.
     """
-    weigh_all(engine, route(engine, config, month), month)
+    weigh_all(engine, route(engine, config, month), month, divides_work)
+    phases.separate_pots(engine)
     _split_pots(engine, keep_weights)
     _name_payers(engine, config)
 
@@ -109,6 +110,7 @@ def _split_pots(engine: Engine, keep_weights: bool) -> None:
         for name, integer_part in _integer_parts(engine, pots).items()
     )
     engine.step(PACKAGE, "remainder_transfers", "remainder_transfers", {"parts": parts})
+    phases.split_pots(engine, pots.columns, numbers)
     if not keep_weights:
         engine.drop("weights", "weight_totals")
     sums = ", ".join(f"{pots.sum}({name}) AS {name}" for name in pots.columns)
@@ -264,12 +266,14 @@ def _name_payers(engine: Engine, config: Config) -> None:
     if engine.row("SELECT count(*) FROM spend_pots")[0]:
         engine.step(PACKAGE, "named_parts", "named_parts", named)
         weights = {"tags": _tag_scopes(config), "scale": str(_spend_scale(engine))}
-        engine.step(PACKAGE, "spend_weights", "spend_weights", weights)
+        engine.step(PACKAGE, "spend_weights", "spend_weights", weights | {"parts": "named_parts"})
         engine.step(PACKAGE, "spend_parts", "spend_parts", spend_split)
+        phases.split_spend(engine, weights)
     else:
         # Read once, when the shares are written, so no table is needed.
+        no_weights = {"tags": "", "scale": "1", "parts": "named_parts"}
         engine.view("named_parts", step_text(PACKAGE, "named_parts", named))
-        engine.table("spend_weights", no_rows_of(PACKAGE, "spend_weights", {"tags": "", "scale": "1"}))
+        engine.table("spend_weights", no_rows_of(PACKAGE, "spend_weights", no_weights))
         engine.table("spend_parts", no_rows_of(PACKAGE, "spend_parts", spend_split))
     engine.step(PACKAGE, "share_kinds", "share_kinds")
     engine.view("stored_shares", step_text(PACKAGE, "shares"))

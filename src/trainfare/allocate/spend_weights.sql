@@ -1,10 +1,10 @@
 -- Weigh each payer, machine and day in each spend pot by its effective cost so far, in whole millionths or coarser.
--- In: named_parts, routes, attempts, machines, payers, spend_pots. Out: weights above zero; a payer with a negative cost has
--- none, and idle cost has none where the rule spreads it. A charge without a billing account, as in a ledger, is split
--- across all payers.
+-- In: named_parts or some of them, routes, attempts, machines, payers, spend_pots. Out: weights above zero; a payer with
+-- a negative cost has none, and idle cost has none where the rule spreads it. A charge without a billing account, as in
+-- a ledger, is split across all payers.
 WITH spent AS (
   SELECT n.payer_key, r.machine, n.day, r.currency, r.billing_account, r.account, sum(n.effective) AS effective
-  FROM named_parts n JOIN routes r ON r.route = n.route
+  FROM {{parts}} n JOIN routes r ON r.route = n.route
   GROUP BY n.payer_key, r.machine, n.day, r.currency, r.billing_account, r.account
 ),
 scoped AS (

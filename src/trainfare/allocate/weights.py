@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from trainfare.allocate import phases
 from trainfare.allocate.payer_codes import PayerCode, code_fragments
 from trainfare.allocate.weight_measures import (
     BY_TIME,
@@ -102,11 +103,17 @@ class _Sum:
 
 _SUMMED = _Sum()
 _SINGLE_ROWS = _Sum("", "")
+_ALL_HOLDS = {"holds": "holds"}
 
 
-def weigh_all(engine: Engine, weighings: list[Weighing], month: Month) -> None:
-    """Make `weights`, per target, period, payer and day, and `weight_totals`, per target and period."""
+def weigh_all(engine: Engine, weighings: list[Weighing], month: Month, divides_work: bool = False) -> None:
+    """Make `weights`, per target, period, payer and day, and `weight_totals`, per target and period.
+
+    If `divides_work` is set, make `phase_weights` too, from `work_spans`.
+    """
     first, last = engine.row("SELECT coalesce(min(first_second), 0), coalesce(max(last_second), 1) FROM targets")
+    month_start, month_end = int(month.start.timestamp()), int(month.end.timestamp())
+    phases.prepare(engine, min(first, month_start), max(last, month_end), divides_work)
     engine.step(PACKAGE, "periods", "periods", {"first_second": str(first), "last_second": str(last)})
     for name, columns in MONTH_TABLES.items():
         engine.values(name, columns, [])
@@ -128,6 +135,7 @@ def _weigh(engine: Engine, weighing: Weighing, window: _Window, month: Month) ->
         engine.step(PACKAGE, step, step, window.bounds | window.lengths)
     for name, columns in WEIGHING_TABLES.items():
         engine.values(name, columns, [])
+    phases.begin_weighing(engine)
     if weighing.among == "machine":
         _hold_machines(engine, weighing, window)
     elif weighing.among == "cluster":
@@ -136,13 +144,14 @@ def _weigh(engine: Engine, weighing: Weighing, window: _Window, month: Month) ->
         _hold_scopes(engine, weighing, window)
     if weighing.by in MEASURED:
         _replace_by_measurements(engine, weighing)
+    phases.weigh(engine, weighing.by == "evenly")
     if weighing.by == "evenly":
         once = "SELECT target, period, min(payer_day) AS payer_day, CAST(1 AS BIGINT) AS weight FROM held"
         engine.table("held", f"{once} GROUP BY target, period, payer_day // 65536")
     if weighing.among == "job":
         _weigh_by_month_where_nothing_was_held(engine, weighing, month)
     _add_weights(engine, weighing)
-    engine.drop("holds", "timeline", "hold_hours", "overcommitted_hours", "period_hours")
+    engine.drop("holds", "timeline", "hold_hours", "overcommitted_hours", "period_hours", "held_phases")
 
 
 def _add_weights(engine: Engine, weighing: Weighing) -> None:
@@ -240,6 +249,7 @@ def _replace_by_measurements(engine: Engine, weighing: Weighing) -> None:
     engine.table(
         "held", f"SELECT {columns} FROM held h WHERE NOT {is_measured} UNION ALL SELECT {columns} FROM measured_held"
     )
+    phases.replace_by_measurements(engine)
     engine.step(PACKAGE, "unmeasured", "unmeasured", weighing.fragment)
     engine.add("unmeasured_pots", "SELECT rule, currency, at_stake FROM unmeasured")
     engine.drop("measured_use", "measured_held", "unmeasured")
@@ -283,6 +293,7 @@ def _hold_clusters(engine: Engine, weighing: Weighing, window: _Window) -> None:
         "SELECT s.cluster AS target, h.period, h.payer_day, CAST(sum(h.weight) AS BIGINT) AS weight "
         "FROM held h JOIN sizes s ON s.target = h.target GROUP BY s.cluster, h.period, h.payer_day",
     )
+    phases.hold_clusters(engine)
 
 
 def _hold(engine: Engine, weighing: Weighing, window: _Window, seconds: _SecondWeights) -> None:
@@ -292,7 +303,7 @@ def _hold(engine: Engine, weighing: Weighing, window: _Window, seconds: _SecondW
         _merge_holds(engine, seconds)
     engine.step(PACKAGE, "timeline", "timeline")
     # Read only once unless a machine is overcommitted, so no table is needed.
-    engine.view("hold_hours", step_text(PACKAGE, "hold_hours"))
+    engine.view("hold_hours", step_text(PACKAGE, "hold_hours", _ALL_HOLDS))
     engine.add(
         "beyond_capacity",
         "SELECT s.machine, t.starts, t.ends, t.held * s.unit, s.capacity * s.unit, s.measure "
@@ -301,14 +312,17 @@ def _hold(engine: Engine, weighing: Weighing, window: _Window, seconds: _SecondW
     engine.step(PACKAGE, "overcommitted_periods", "overcommitted_periods")
     if not engine.row("SELECT count(*) FROM overcommitted_periods")[0]:
         engine.step(PACKAGE, "held", "held", _sum_of_holds(engine).fragments("hold_hours"))
+        phases.hold(engine, "hold_hours")
         return
     is_overcommitted = (
         "EXISTS (SELECT 1 FROM overcommitted_periods u WHERE u.target = h.target AND u.period = p.period)"
     )
     engine.step(PACKAGE, "held", "held", _SUMMED.fragments("hold_hours", f"AND NOT {is_overcommitted}"))
+    phases.hold(engine, "hold_hours", f"AND NOT {is_overcommitted}")
     engine.step(PACKAGE, "overcommitted_hours", "overcommitted_hours", {"second_weight": seconds.overcommitted})
     cut = _SUMMED.fragments("overcommitted_hours", f"AND {is_overcommitted}")
     engine.step(PACKAGE, "held", "overcommitted_held", cut)
+    phases.hold(engine, "overcommitted_hours", f"AND {is_overcommitted}")
     engine.add("held", "SELECT * FROM overcommitted_held")
     engine.drop("overcommitted_held")
 
@@ -337,8 +351,9 @@ def _hold_scopes(engine: Engine, weighing: Weighing, window: _Window) -> None:
     _hold_scope(engine, weighing, window, weighing.by)
     if weighing.by in BY_TIME:
         _merge_holds(engine, _MACHINE_SECONDS)
-    engine.step(PACKAGE, "hold_hours", "hold_hours")
+    engine.step(PACKAGE, "hold_hours", "hold_hours", _ALL_HOLDS)
     engine.step(PACKAGE, "held", "held", _SUMMED.fragments("hold_hours"))
+    phases.hold(engine, "hold_hours")
     for measure in FALLBACKS.get(weighing.by, ()):
         _hold_fallback(engine, weighing, window, measure)
 
@@ -353,9 +368,10 @@ def _hold_fallback(engine: Engine, weighing: Weighing, window: _Window, measure:
     if not engine.row("SELECT count(*) FROM holds WHERE held_amount = 0")[0]:
         return
     _hold_scope(engine, weighing, window, measure)
-    engine.step(PACKAGE, "hold_hours", "fallback_hours")
+    engine.step(PACKAGE, "hold_hours", "fallback_hours", _ALL_HOLDS)
     nobody = "AND NOT EXISTS (SELECT 1 FROM held x WHERE x.target = h.target AND x.period = p.period)"
     engine.step(PACKAGE, "held", "fallback_held", _SUMMED.fragments("fallback_hours", nobody))
+    phases.hold(engine, "fallback_hours", nobody)
     engine.add("held", "SELECT * FROM fallback_held")
     engine.add(
         "hold_hours",
@@ -374,12 +390,14 @@ def _weigh_by_month_where_nothing_was_held(engine: Engine, weighing: Weighing, m
         f"SELECT target, {payer_day} AS payer_day, {weight} AS weight FROM hold_hours "
         f"WHERE hour >= {first} AND hour < {last} GROUP BY target, {payer_day}",
     )
-    engine.add(
-        "held",
-        "SELECT q.target, q.period, a.payer_day, a.weight FROM ("
+    engine.table(
+        "unheld_pots",
+        "SELECT q.target, q.period FROM ("
         "SELECT DISTINCT k.target, period_key(c.period_start, c.period_end) AS period FROM keyed_charges c "
         "JOIN kind_routes k ON k.kind = c.kind "
         f"JOIN targets t ON t.target = k.target AND t.weighing = {weighing.number}"
-        ") q JOIN held_in_month a ON a.target = q.target "
-        "WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.target = q.target AND h.period = q.period)",
+        ") q WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.target = q.target AND h.period = q.period)",
     )
+    held = "SELECT q.target, q.period, a.payer_day, a.weight FROM unheld_pots q JOIN held_in_month a "
+    engine.add("held", f"{held} ON a.target = q.target")
+    phases.weigh_month(engine, first, last)

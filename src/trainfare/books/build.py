@@ -12,6 +12,7 @@ from trainfare.books.inputs import Inputs, no_charges, read_inputs
 from trainfare.books.month import normalize_month
 from trainfare.books.tables import BookDraft
 from trainfare.engine import choice
+from trainfare.measures import lost_work
 from trainfare.normalize.amortization import ledgers
 from trainfare.period import Month
 from trainfare.settings.config import Config
@@ -79,7 +80,8 @@ def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> Bui
         return BuildResult(book, is_new=book is not current) if book else None
 
     context.progress(f"allocating {month}")
-    account.run(context.engine, context.config, month)
+    lost_work.find_spans(context.engine)
+    account.run(context.engine, context.config, month, divides_work=True)
     account.write_shares(context.engine, month, draft.files["shares"])  # requires that they equal the charges
     tables.make_settings(context, inputs.charges.recorded_as_of)
     previous = draft.previous_files(inputs.unusable)

@@ -12,6 +12,7 @@ from trainfare.books.month import normalize_month
 from trainfare.engine.protocol import Engine
 from trainfare.errors import TrainfareError
 from trainfare.files.locations import Location
+from trainfare.measures import lost_work
 from trainfare.normalize.amortization import ledgers
 from trainfare.period import Month
 from trainfare.settings.config import Config
@@ -60,7 +61,9 @@ def build_from_files(
                 for name in (tables.COST_TABLES if selection.only_cost else tables.TABLES)
             }
             progress(f"allocating {month}")
-            account.run(engine, config, month)
+            if not selection.only_cost:
+                lost_work.find_spans(engine)
+            account.run(engine, config, month, divides_work=not selection.only_cost)
             account.write_shares(engine, month, files["shares"])
             tables.make_settings(context, charges.recorded_as_of)
             complete_through = tables.measure(engine, month, only_cost=selection.only_cost)

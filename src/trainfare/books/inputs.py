@@ -23,7 +23,7 @@ from trainfare.sources import deliveries
 from trainfare.sources.deliveries import DeliveredFile
 from trainfare.store import Book, Store
 
-ACCOUNT_VERSION = "10"
+ACCOUNT_VERSION = "11"
 """Part of every fingerprint. Raise it when the same inputs give other shares or hours, or a book has other tables."""
 
 AMORTIZED = "amortized_charges"

@@ -31,7 +31,7 @@ TABLES = {
     "book_machines": "book_machines",
     "bill_totals": "bill_totals",
     "conversions": "conversions",
-    "work_seconds": "work_seconds",
+    "work_costs": "work_costs",
     "book_work": "book_work",
     "checkpointing": "checkpointing",
     "attempt_usage": "attempt_usage",
@@ -131,7 +131,7 @@ def measure(
     _make_estimate_errors(engine, month, previous)
     record_problems.run(engine, month, second)
     if not only_cost:
-        lost_work.run(engine, second)
+        lost_work.run(engine, month, second)
         engine.step(PACKAGE, "attempt_usage", "attempt_usage", bounds)
         egress.run(engine)
         day = {"complete_through": str(second), "a_day_before": _timestamp(second - 86400)}

@@ -1,14 +1,12 @@
 -- Summarize every attempt: when it ran, to which job it belongs, and whether it was interrupted.
--- In: attempts, holdings. Out: one row per attempt; job is the key of the job's first attempt. A running attempt counts
--- up to the time through which the bill is complete. An attempt that a person stopped was interrupted only if another
--- one followed. The attempts of a job are numbered in order.
+-- In: attempts, holdings. Out: one row per attempt; job is the key of the job's first attempt. A running attempt has no
+-- end. An attempt that a person stopped was interrupted only if another one followed. The attempts of a job are numbered
+-- in order.
 WITH ran AS (
   SELECT a.attempt_key, a.job_id, a.attempt, a.state, h.starts, h.ends
   FROM attempts a
   JOIN (
-    SELECT attempt_key, min(starts) AS starts,
-      max(CASE WHEN running THEN greatest({{complete_through}}, starts) ELSE ends END) AS ends
-    FROM holdings GROUP BY attempt_key
+    SELECT attempt_key, min(starts) AS starts, max(ends) AS ends FROM holdings GROUP BY attempt_key
   ) h ON h.attempt_key = a.attempt_key
 ),
 retried_jobs AS (

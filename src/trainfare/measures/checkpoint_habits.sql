@@ -4,9 +4,8 @@
 -- counted over all attempts on machines of the pool, since one job has too few: a machine is interrupted as often as
 -- the machines of its pool are, and a job as often as all of its machines together.
 WITH held AS (
-  SELECT h.attempt_key, m.pool, h.machine_id, least(h.ends, t.ends) - h.starts AS seconds
+  SELECT h.attempt_key, m.pool, h.machine_id, CASE WHEN h.running THEN greatest({{complete_through}} - h.starts, 0) ELSE h.ends - h.starts END AS seconds
   FROM holdings h
-  JOIN attempt_summary t ON t.attempt_key = h.attempt_key
   LEFT JOIN (SELECT holding, min(machine) AS machine FROM placements GROUP BY holding) p ON p.holding = h.holding
   LEFT JOIN machines m ON m.machine = p.machine
 ),

@@ -2,29 +2,32 @@
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import no_rows_of
-from trainfare.store import book_views
+from trainfare.period import Month
+from trainfare.tables import PHASES
 
 PACKAGE = "trainfare.measures"
-STEPS = (
-    "checkpoints",
-    "training_starts",
-    "work_spans",
-    "work_seconds",
-    "book_work",
-    "checkpoint_habits",
-    "best_intervals",
-    "checkpointing",
-)
-"""The steps after `attempt_summary`, in order."""
+SPAN_STEPS = ("attempt_summary", "checkpoints", "resumes", "training_starts", "work_spans", "lost_attempts")
 
 
-def run(engine: Engine, complete_through: int) -> None:
-    """Make `work_seconds`, `book_work` and `checkpointing` of the month, and the view `lost_work_costs`."""
-    engine.step(PACKAGE, "attempt_summary", "attempt_summary", {"complete_through": str(complete_through)})
-    for step in STEPS:
-        if step == "checkpoint_habits" and not engine.row("SELECT count(*) FROM checkpoints")[0]:
-            # The step would find this out by reading every holding, which takes a second for a million of them.
-            engine.table(step, no_rows_of(PACKAGE, step))
-        else:
-            engine.step(PACKAGE, step, step)
-    engine.view("lost_work_costs", book_views.lost_work_costs("stored_shares", "work_seconds"))
+def find_spans(engine: Engine) -> None:
+    """Make `work_spans`, the lost and overhead time of attempts by which the account divides what they pay, and
+    `lost_attempts`, those of which nothing is to be divided."""
+    for step in SPAN_STEPS:
+        engine.step(PACKAGE, step, step)
+
+
+def run(engine: Engine, month: Month, complete_through: int) -> None:
+    """Make `work_costs`, `book_work` and `checkpointing` of the month from `work_spans` and what these cost."""
+    numbered = [(number, phase, part) for number, (phase, part) in enumerate(PHASES.items(), 1)]
+    engine.values("work_phases", "number INTEGER, phase VARCHAR, part VARCHAR", numbered)
+    engine.step(PACKAGE, "work_costs", "work_costs")
+    bounds = {"month_start": str(int(month.start.timestamp())), "month_end": str(int(month.end.timestamp()))}
+    engine.step(PACKAGE, "book_work", "book_work", bounds)
+    habits = {"complete_through": str(complete_through)}
+    if engine.row("SELECT count(*) FROM checkpoints")[0]:
+        engine.step(PACKAGE, "checkpoint_habits", "checkpoint_habits", habits)
+    else:
+        # The step would find this out by reading every holding, which takes a second for a million of them.
+        engine.table("checkpoint_habits", no_rows_of(PACKAGE, "checkpoint_habits", habits))
+    for step in ("best_intervals", "checkpointing"):
+        engine.step(PACKAGE, step, step)

@@ -40,7 +40,7 @@ MEASURED = {
     "book_usage": _OF_ATTEMPT | {"resource_id": "VARCHAR", "measure": "VARCHAR", "value": "DECIMAL(38,6)"},
     "egress": _OF_ATTEMPT | {"currency": "VARCHAR"} | dict.fromkeys(BASES, MONEY),
     "book_work": {"job_id": "VARCHAR", "attempt": "INTEGER", "starts": "BIGINT", "ends": "BIGINT"}
-    | {"part": "VARCHAR", "how": "VARCHAR"},
+    | {"part": "VARCHAR", "how": "VARCHAR", "phase": "VARCHAR"},
 }
 """Tables that a book may have been built without; then nothing was measured."""
 STEPS = (

@@ -113,14 +113,12 @@ def spans(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
 def phases(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     """Return the time of each attempt that was not useful work: starting, writing a checkpoint, lost.
 
-    It is cut to the selected time, in order. If an attempt ran in two months, both books have its time; it is
-    returned once.
+    It is cut to the selected time, in order. Every book has the time of its own month.
     """
     if not usage.is_measured(opened, "book_work"):
         return []
     phases_of_job = (
-        "SELECT *, starts = min(starts) OVER (PARTITION BY attempt) AS is_first FROM ("
-        f"SELECT DISTINCT attempt, starts, ends, part, how FROM book_work WHERE job_id = {quoted(_job(question))})"
+        f"SELECT DISTINCT attempt, starts, ends, phase, how FROM book_work WHERE job_id = {quoted(_job(question))}"
     )
     held = (
         "SELECT attempt, min(starts) AS starts, max(ends) AS ends "
@@ -129,8 +127,7 @@ def phases(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     return opened.engine.records(
         "SELECT w.attempt, make_timestamp(greatest(w.starts, h.starts) * 1000000) AS started, "
         "make_timestamp(least(w.ends, h.ends) * 1000000) AS ended, "
-        "CASE WHEN w.how = 'measured' AND w.is_first AND w.starts <= h.starts THEN 'starting' "
-        "WHEN w.part = 'overhead' THEN 'checkpoint' ELSE 'lost' END AS phase, w.how "
+        "CASE w.phase WHEN 'unsaved' THEN 'lost' WHEN 'checkpoint' THEN 'checkpoint' ELSE 'starting' END AS phase, w.how "
         f"FROM ({phases_of_job}) w JOIN ({held}) h ON h.attempt = w.attempt "
         "WHERE w.ends > h.starts AND w.starts < h.ends ORDER BY w.attempt, started, ended"
     )

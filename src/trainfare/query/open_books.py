@@ -151,7 +151,7 @@ def select_of(book: BookFiles, name: str) -> str:
 def _named(name: str, stored: Mapping[str, str]) -> str:
     numbered = stored[book_views.NUMBERED[name]]
     if name == "work":
-        return book_views.work(stored["shares"], numbered, stored["share_kinds"], stored["book_attempts"])
+        return book_views.work(numbered, stored["share_kinds"], stored["book_attempts"], stored["book_machines"])
     if name == "egress":
         return book_views.egress(numbered, stored["book_attempts"])
     return book_views.usage(numbered, stored["book_attempts"], stored["book_machines"])

@@ -11,10 +11,12 @@ kept_intervals AS (
   SELECT job_id, attempt, max(ends), 253402300800 FROM lost GROUP BY job_id, attempt
 )
 SELECT p.* REPLACE (greatest(p.starts, b.first) AS starts, least(p.ends, b.last) AS ends,
-  CASE WHEN p.billed_starts IS NOT NULL THEN greatest(p.billed_starts, b.first) END AS billed_starts,
-  CASE WHEN p.billed_ends IS NOT NULL THEN least(p.billed_ends, b.last) END AS billed_ends)
+  CASE WHEN p.billed_starts < b.last AND p.billed_ends > b.first THEN greatest(p.billed_starts, b.first) END
+    AS billed_starts,
+  CASE WHEN p.billed_starts < b.last AND p.billed_ends > b.first THEN least(p.billed_ends, b.last) END AS billed_ends)
 FROM book_placements p
 JOIN kept_intervals b ON b.job_id = p.job_id AND b.attempt = p.attempt AND b.first < p.ends AND b.last > p.starts
+  AND b.first < b.last
 UNION ALL
 SELECT p.* FROM book_placements p
 WHERE NOT EXISTS (SELECT 1 FROM lost l WHERE l.job_id = p.job_id AND l.attempt = p.attempt)

@@ -2,23 +2,27 @@
 
 The migrated files are written next to the old ones. One transaction then switches the catalog to them, so a crash
 leaves either the old state or the new one, and the next attempt starts over. Files that are no longer named are swept
-by the next build. Figures do not change: only tables, columns, terms and texts get new names.
+by the next build. Figures do not change: format 2 gave tables, columns, terms and texts new names, and format 3 stores
+what the lost work of a book was shown to cost.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from trainfare.engine.choice import embedded
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet, quoted
 from trainfare.errors import UnwritableError
+from trainfare.files import digests
 from trainfare.files.locations import Location
-from trainfare.store import BOOK_FORMAT
+from trainfare.store import BOOK_FORMAT, integrity
 from trainfare.store.migrations.versions import r0005_standard_terms as terms
+from trainfare.store.migrations.versions import r0008_work_costs as work
 from trainfare.store.records import Book, Delivery, MigratedFiles
+from trainfare.store.schema import BOOKS
 
 if TYPE_CHECKING:
     from trainfare.store import Store
@@ -28,18 +32,27 @@ def migrate_books(store: "Store", notify: Callable[[str], None]) -> None:
     """Migrate all books and deliveries of a store to the current format, or change nothing."""
     notify("migrating the stored books to the format of this version")
     with _explained(store), store.lake.building() as build_id, embedded() as engine:
-        migration = _Migration(store, engine, build_id, store.missing_files())
-        tables = {
-            (book.id, name): migration.table(book, name, path, own_rules)
-            for book in store.catalog.books()
-            for own_rules in [migration.own_rules(book)]
-            for name, path in book.files.items()
-        }
-        archives = {one.id: migration.archive(one) for one in store.catalog.all_deliveries()}
-        migrated = MigratedFiles(BOOK_FORMAT, tables, archives)
-        store.lake.make_durable(migrated.paths - migration.missing)
+        migration = _Migration(store, engine, build_id, _unusable(store))
+        has_former_terms = store.catalog.book_format < 2
+        migrated = migration.use_standard_terms() if has_former_terms else migration.nothing()
+        migrated = migration.store_work_costs(migrated)
+        written = migrated.paths - store.catalog.referenced_files()
+        store.lake.make_durable(written)
+        if store.catalog.has_checksums:
+            migrated = replace(migrated, digests={path: digests.digest(store.lake.path(path)) for path in written})
+            integrity.copy_checksums(store, without=BOOKS.name)  # a crash after the switch leaves no copy of old rows
         store.catalog.replace_files(migrated)
+        if store.catalog.has_checksums:
+            integrity.copy_checksums(store)
     notify(f"migrated {len(store.catalog.books())} books; open months are rebuilt by the next build")
+
+
+def _unusable(store: "Store") -> set[str]:
+    """The missing files, and the damaged ones: a migrated copy would pass for what was written."""
+    missing = store.missing_files()
+    books = store.catalog.books()
+    known = {book.files[name]: digest for book in books for name, digest in book.digests.items()}
+    return missing | integrity.unusable(store, {path: one for path, one in known.items() if path not in missing})
 
 
 @contextmanager
@@ -57,6 +70,50 @@ class _Migration:
     engine: DuckDB
     build_id: str
     missing: set[str]
+
+    def nothing(self) -> MigratedFiles:
+        """All files as they are."""
+        tables = {
+            (book.id, name): (name, path) for book in self.store.catalog.books() for name, path in book.files.items()
+        }
+        archives = {one.id: (one.format, one.archive) for one in self.store.catalog.all_deliveries()}
+        return MigratedFiles(BOOK_FORMAT, tables, archives)
+
+    def use_standard_terms(self) -> MigratedFiles:
+        """Migrate all files from format 1 to format 2."""
+        tables = {
+            (book.id, name): self.table(book, name, path, own_rules)
+            for book in self.store.catalog.books()
+            for own_rules in [self.own_rules(book)]
+            for name, path in book.files.items()
+        }
+        archives = {one.id: self.archive(one) for one in self.store.catalog.all_deliveries()}
+        return MigratedFiles(BOOK_FORMAT, tables, archives)
+
+    def store_work_costs(self, migrated: MigratedFiles) -> MigratedFiles:
+        """Migrate the tables about lost work from format 2 to format 3. A file that cannot be read stays as it is."""
+        tables, rows = dict(migrated.tables), {}
+        for book in self.store.catalog.books():
+            files = {
+                name: (old, path) for (book_id, old), (name, path) in migrated.tables.items() if book_id == book.id
+            }
+            read = {
+                name: parquet(self.store.lake.path(path))
+                for name, (_, path) in files.items()
+                if path not in self.missing
+            }
+            selects = {}
+            if {"shares", work.SECONDS} <= read.keys():
+                selects[work.SECONDS] = ("work_costs", work.work_costs(read["shares"], read[work.SECONDS]))
+            if "book_work" in read:
+                bounds = (int(moment.timestamp()) for moment in (book.month.start, book.month.end))
+                selects["book_work"] = ("book_work", work.book_work(read["book_work"], *bounds))
+            for name, (new_name, select) in selects.items():
+                target = self.store.lake.book_path(new_name, book.month, f"v{book.version}-w-{self.build_id}")
+                self.engine.write_parquet(select, target)
+                tables[book.id, files[name][0]] = new_name, self.store.lake.relative(target)
+                (rows[book.id, new_name],) = self.engine.row(f"SELECT count(*) FROM {parquet(target)}")
+        return replace(migrated, tables=tables, rows=rows)
 
     def own_rules(self, book: Book) -> set[str]:
         """The names of the user's own rules in a book. They stay, even if a built-in rule of that name is renamed."""

@@ -4,11 +4,9 @@ A month has millions of shares but only thousands of machines, rules and account
 once and numbers elsewhere, which takes a fifth of the time to write.
 """
 
-from trainfare.tables import BASES
-
 FIRST_SPECIAL = 2147000000
 """Payers with this number or a higher one are not attempts."""
-NUMBERED = {"work": "work_seconds", "egress": "egress_costs", "book_usage": "attempt_usage"}
+NUMBERED = {"work": "work_costs", "egress": "egress_costs", "book_usage": "attempt_usage"}
 """Tables that books store with numbers, or as what they are computed from, and the names they are stored under."""
 
 
@@ -36,50 +34,16 @@ JOIN {attempts} a ON a.attempt_key = h.attempt_key
 LEFT JOIN {machines} m ON m.machine = h.machine"""
 
 
-def lost_work_costs(shares: str, seconds: str) -> str:
-    """Return a SELECT of the lost and overhead cost of attempts: shares split by the seconds of their day.
-
-    The rest was productive and gets what does not divide; if nothing was productive, the lost part gets it. The cost of
-    a day on which the attempt did not run is split like its total time.
-    """
-    lost = ", ".join(
-        f"CASE WHEN lost + overhead < total THEN {_part(basis, 'lost')} "
-        f"ELSE {basis} - {_part(basis, 'overhead')} END AS {basis}"
-        for basis in BASES
-    )
-    overhead = ", ".join(f"{_part(basis, 'overhead')} AS {basis}" for basis in BASES)
-    seconds_of_day = ", ".join(
-        f"coalesce(d.{name}, t.{name}) AS {name}" for name in ("total", "lost", "overhead", "bounded")
-    )
-    return f"""
-WITH attempt_totals AS (
-  SELECT attempt_key, CAST(sum(total) AS BIGINT) AS total, CAST(sum(lost) AS BIGINT) AS lost,
-    CAST(sum(overhead) AS BIGINT) AS overhead, bool_or(bounded) AS bounded
-  FROM {seconds} GROUP BY attempt_key
-),
-weighted AS (
-  SELECT s.payer_key AS attempt_key, s.share_kind, s.day, {", ".join(f"s.{basis}" for basis in BASES)}, {seconds_of_day}
-  FROM {shares} s
-  JOIN attempt_totals t ON t.attempt_key = s.payer_key
-  LEFT JOIN {seconds} d ON d.attempt_key = s.payer_key AND d.day = s.day
-)
-SELECT attempt_key, share_kind, day, 'lost' AS part, bounded, {lost} FROM weighted WHERE lost > 0
-UNION ALL
-SELECT attempt_key, share_kind, day, 'overhead' AS part, bounded, {overhead} FROM weighted WHERE overhead > 0"""
-
-
-def _part(basis: str, seconds: str) -> str:
-    return f"as_money(integer_part(in_units({basis}), {seconds}, total))"
-
-
-def work(shares: str, seconds: str, share_kinds: str, attempts: str) -> str:
+def work(stored: str, share_kinds: str, attempts: str, machines: str) -> str:
     """Return a SELECT of the lost and overhead cost with the columns of `tables.WORK`."""
     return f"""
-SELECT a.job_id, a.attempt, DATE '1970-01-01' + l.day AS day, w.category, w.currency, l.part,
-  CASE WHEN l.bounded THEN 'at most' ELSE 'measured' END AS how, l.effective, l.billed, l.list, l.contracted
-FROM ({lost_work_costs(shares, seconds)}) l
+SELECT a.job_id, a.attempt, m.machine_id, m.resource_id, DATE '1970-01-01' + l.day AS day, w.category, w.currency,
+  l.part, l.phase, CASE WHEN l.bounded THEN 'at most' ELSE 'measured' END AS how,
+  l.effective, l.billed, l.list, l.contracted
+FROM {stored} l
 JOIN {share_kinds} w ON w.share_kind = l.share_kind
-JOIN {attempts} a ON a.attempt_key = l.attempt_key"""
+JOIN {attempts} a ON a.attempt_key = l.attempt_key
+LEFT JOIN {machines} m ON m.machine = l.machine"""
 
 
 def egress(stored: str, attempts: str) -> str:

@@ -104,9 +104,7 @@ def record_all(connection: Connection, digests: Mapping[str, Digest]) -> None:
         connection.execute(update(BOOK_FILES).where(BOOK_FILES.c.path == path).values(size=one.size, sha256=one.sha256))
         values = {"archive_size": one.size, "archive_sha256": one.sha256}
         connection.execute(update(DELIVERIES).where(DELIVERIES.c.archive == path).values(values))
-    for book in books(connection, with_closing(), is_checked=False):
-        values = {"row_sha256": checksums.of_book(book)}
-        connection.execute(update(BOOKS).where(BOOKS.c.id == book.id).values(values))
+    record_books(connection)
     for row in connection.execute(closed()).all():
         one_closing = closing(row, is_checked=False)
         values = {"row_sha256": checksums.of_closing(one_closing)}
@@ -114,6 +112,14 @@ def record_all(connection: Connection, digests: Mapping[str, Digest]) -> None:
     record_deliveries(connection)
     for table in CHECKED:
         checksums.replace(connection, table, (row or "" for row in _in_order(connection, table)))
+
+
+def record_books(connection: Connection) -> None:
+    """Record the checksums of all books, and of the whole table."""
+    for book in books(connection, with_closing(), is_checked=False):
+        values = {"row_sha256": checksums.of_book(book)}
+        connection.execute(update(BOOKS).where(BOOKS.c.id == book.id).values(values))
+    checksums.replace(connection, BOOKS, (row or "" for row in _in_order(connection, BOOKS)))
 
 
 def record_deliveries(connection: Connection, ids: Iterable[int] | None = None) -> None:

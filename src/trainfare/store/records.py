@@ -116,6 +116,10 @@ class MigratedFiles:
     """By book id and old table name, the new table name and the path relative to the lake."""
     archives: Mapping[int, tuple[str, str]]
     """By delivery id, the new format and the path of the archive relative to the lake."""
+    rows: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """By book id and new table name, the number of rows where it changed."""
+    digests: Mapping[str, Digest] = field(default_factory=dict)
+    """The digests of new files by path, for a catalog that records digests."""
 
     @property
     def paths(self) -> set[str]:

@@ -18,7 +18,7 @@ from trainfare.period import Month
 
 _Value = TypeVar("_Value")
 
-REVISION = 7
+REVISION = 8
 """The schema that this code reads and writes: the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"

@@ -1,8 +1,9 @@
 """The part of jobs' cost that went into lost work: whole attempts, and parts of attempts.
 
 Formula: lost cost / cost of the group's jobs; and separately overhead / cost (writing checkpoints, and the first
-start). Lost is what an interrupted attempt did since its last checkpoint, and the start of every attempt after the
-first. If no checkpoints are known, an interrupted attempt counts in full, and the note says "at most".
+start). Lost is what an interrupted attempt did since the checkpoint from which the next one resumed, and the start of
+every attempt after the first; each second at the cost of the machines held in it. If no checkpoints are known, an
+interrupted attempt counts in full, and the note says "at most".
 
 Example: the attempt was preempted an hour after its checkpoint, which took an hour. The next one trains at once.
 

@@ -31,6 +31,7 @@ TITLES = {
     "ledgers": "Ledgers",
     "settings": "Settings",
     "workspace": "Workspaces",
+    "collect": "Collectors",
     "command": "The command line",
     "incomplete": "Incomplete data (exit code 3)",
 }
@@ -55,7 +56,7 @@ def _section(case: Case) -> str:
 def _cause(case: Case) -> str:
     if case.path.suffix == ".args":
         return f"`trainfare {case.command}`\n"
-    name = "trainfare.toml" if case.role == "workspace" else case.file
+    name = "trainfare.toml" if case.is_workspace else case.file
     if case.is_generated or not (text := case.path.read_text(encoding="utf-8")).strip():
         return f"`{name}`\n"
     lines = text.rstrip("\n").split("\n")

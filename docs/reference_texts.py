@@ -22,6 +22,7 @@ SETTINGS = {
     ),
     "serve": "Authentication of `trainfare serve`, in `[serve]`. See below.",
     "source": "The files to read, one `[[source]]` each. See below.",
+    "collector": "The running systems to query, one `[[collector]]` each. See below.",
     "labels": (
         "The tags on the bill that map to a label of a job, in order of preference, as in "
         '`team = ["team", "squad"]`. Known labels: {labels}, and `job`. A label that is not listed here maps to the tag '
@@ -119,6 +120,16 @@ SOURCE_SETTINGS = {
     "zone": (
         "The time zone of times without an offset, such as in job logs; those of bills are UTC. "
         "An IANA name such as `Europe/Berlin`."
+    ),
+}
+COLLECTOR_SETTINGS = {
+    "name": "The name under which everything it collects is recorded. Keep it: another name starts a new recording.",
+    "system": "The system that is queried: `slurm`.",
+    "since": "The first day to collect, such as `2026-10-01`. Default: 31 days before the first run.",
+    "token": "Where the token is, if the system needs one: `env:NAME` or `file:PATH`, never the token itself.",
+    "options": (
+        "For `slurm`: `config`, the path of slurm.conf; `programs`, the folder of its commands; `cluster`, for "
+        "`--clusters`."
     ),
 }
 RULE_SETTINGS = {

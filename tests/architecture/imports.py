@@ -14,7 +14,7 @@ PACKAGE = "trainfare"
 
 ORDER = (
     *("errors", "money", "period", "quoting", "tables"),
-    *("files", "settings", "engine", "store", "sources"),
+    *("files", "settings", "engine", "store", "sources", "collect"),
     *("normalize", "allocate", "measures", "findings"),
     *("query", "books", "report", "serve", "simulate", "cli"),
     *("__init__", "__main__"),
@@ -27,13 +27,13 @@ BASE = frozenset({"errors", "money", "period", "quoting", "tables"})
 STAGES = frozenset({"normalize", "allocate", "measures", "findings"})
 """The stages of a build. They communicate through tables, so none imports another."""
 
-STARTS_PROCESSES = ("engine/", "serve/databases/", "simulate/scorecard.py")
+STARTS_PROCESSES = ("engine/", "collect/", "serve/databases/", "simulate/scorecard.py")
 PROCESS_MODULES = frozenset({"subprocess", "multiprocessing"})
-USES_NETWORK = ("engine/", "files/", "serve/", "store/", "cli/serve.py", "cli/demo.py")
+USES_NETWORK = ("engine/", "collect/", "files/", "serve/", "store/", "cli/serve.py", "cli/demo.py")
 NETWORK_MODULES = frozenset(
     {"socket", "ssl", "http.client", "urllib.request", "httpx", "requests", "s3fs", "uvicorn", "psycopg"}
 )
-VENDOR_TERMS = ("sources/", "simulate/", "files/", "store/migrations/versions/")
+VENDOR_TERMS = ("sources/", "collect/", "simulate/", "files/", "store/migrations/versions/")
 VENDOR_WORDS = re.compile(
     r"\b(slurm|sacct|sbatch|htcondor|kubernetes|kubectl|aws|azure|gcp)\b|slurm_|sacct_", re.IGNORECASE
 )

@@ -67,6 +67,8 @@ def test_imports_follow_the_order() -> None:
         ("allocate/rules.py", "from ..measures import coverage", "measures.coverage"),
         ("findings/failure_modes.py", "from trainfare.measures import coverage", "measures.coverage"),
         ("sources/head.py", "from trainfare.books import build", "books.build"),
+        ("sources/head.py", "from trainfare.collect import run", "collect.run"),
+        ("collect/run.py", "from trainfare.normalize import facts", "normalize.facts"),
         ("query/cost.py", "def late():\n    from trainfare.books import build", "books.build"),
         ("books/build.py", "from trainfare.cli import main", "cli.main"),
     ],

@@ -22,6 +22,7 @@ COMMANDS = {
     "ledgers": "report bill.csv --jobs jobs.csv --with {file}",
     "settings": "report bill.csv --jobs jobs.csv --config {file}",
     "workspace": "build",
+    "collect": "collect",
     "command": "{text}",
     "incomplete": "{text}",
 }
@@ -43,6 +44,11 @@ class Case:
     @property
     def path(self) -> Path:
         return HERE / self.role / self.file
+
+    @property
+    def is_workspace(self) -> bool:
+        """Whether the file is the settings of a workspace, which the command finds by itself."""
+        return self.role in ("workspace", "collect")
 
     @property
     def is_generated(self) -> bool:
@@ -68,7 +74,7 @@ class Case:
 
     def create_in(self, folder: Path) -> None:
         """Create the file in `folder`; settings of a workspace have their usual name."""
-        target = folder / ("trainfare.toml" if self.role == "workspace" else self.file)
+        target = folder / ("trainfare.toml" if self.is_workspace else self.file)
         if self.is_generated:
             RECIPES[self.role][self.file](target)
         else:

@@ -26,13 +26,13 @@ IN_A_PROCESS = ("amount_with_comma", "parquet_pages_damaged", "json_broken", "wr
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the good files and every bad one."""
     folder = tmp_path_factory.mktemp("bad")
-    fill(folder, *(case for case in CASES if case.role != "workspace"))
+    fill(folder, *(case for case in CASES if not case.is_workspace))
     return folder
 
 
 def folder_of(case: Case, folder: Path, tmp_path: Path) -> Path:
     """Return where a case is run: a workspace has a separate folder, because a build writes into it."""
-    if case.role != "workspace":
+    if not case.is_workspace:
         return folder
     fill(tmp_path, case)
     return tmp_path

@@ -47,7 +47,8 @@ def test_a_database_that_is_used_by_another_application_is_left_alone(postgres_u
     with shared.write() as connection:
         connection.execute(
             text(
-                "DROP TABLE trainfare_schema, finding_sightings, acceptances, closings, book_files, book_totals, "
+                "DROP TABLE trainfare_schema, recordings, observations, observed_objects, collectors, finding_sightings, "
+                "acceptances, closings, book_files, book_totals, "
                 "book_deliveries, identity"
             )
         )

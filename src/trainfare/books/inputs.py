@@ -21,6 +21,7 @@ from trainfare.period import Month
 from trainfare.settings.config import Config, dump_settings
 from trainfare.sources import deliveries
 from trainfare.sources.deliveries import DeliveredFile
+from trainfare.sources.recordings import recording
 from trainfare.store import Book, Store
 
 ACCOUNT_VERSION = "11"
@@ -69,8 +70,8 @@ class Inputs:
     def fingerprint(self, context: BuildContext, month: Month, relevant: Sequence[DeliveredFile]) -> str:
         """A fingerprint of a month's inputs: the settings that matter, its deliveries and its adjustments.
 
-        For ledgers and for bills of several months, only the part that concerns the month counts: a time entry of
-        another month causes no new version. Estimates also depend on the hour, and on the rates of earlier bills.
+        For ledgers, recordings and bills of several months, only the part that concerns the month counts: a time entry
+        of another month causes no new version. Estimates also depend on the hour, and on the rates of earlier bills.
         """
         settings = msgspec.json.encode((dump_settings(context.config), rules.in_force(context.config)))
         has_ledgers = ledgers.has_ledgers(relevant)
@@ -78,7 +79,10 @@ class Inputs:
         lines = sorted(
             f"{file.source}|{file.kind}|{self._content(file, month, amortized)}|{file.settings_sha256}"
             for file in relevant
+            if not file.is_recording
         )
+        recorders = sorted({file.source for file in relevant if file.is_recording})
+        lines += [f"{source}|recorded|{recording.digest(context.reader, source, month)}" for source in recorders]
         lines += [line for one in self.adjustments if one.into == month for line in one.contents()]
         lines.append(self.charges.conversion.fingerprint(month))
         if is_estimated(context.engine, context.config, month):

@@ -9,7 +9,8 @@ from trainfare.files.locations import Location
 from trainfare.settings.config import Config
 from trainfare.sources import deliveries
 from trainfare.sources.deliveries import DeliveredFile
-from trainfare.store import NewDelivery, Store
+from trainfare.store import Delivery, NewDelivery, Store
+from trainfare.store.recordings import sealing
 
 
 def into_folder(engine: DuckDB, config: Config, folder: Path, progress: Progress) -> list[DeliveredFile]:
@@ -50,7 +51,15 @@ def into_store(context: BuildContext, store: Store, build_id: str) -> list[Deliv
     if rewritten:
         store.replace_archives(rewritten)
     rows = store.add_deliveries([_new_delivery(store, file) for file in delivered])
-    return [deliveries.from_catalog(row, store.archive(row)) for row in rows]
+    files = [deliveries.from_catalog(row, store.archive(row)) for row in (*rows, *_recordings(store))]
+    deliveries.prepare_recordings(context.reader, files, context.notice)
+    return files
+
+
+def _recordings(store: Store) -> list[Delivery]:
+    """Everything that collectors recorded, whether they are still in the settings or not."""
+    sealing.seal_all(store)
+    return [delivery for _, delivery in store.catalog.recordings.segments()]
 
 
 def _new_delivery(store: Store, file: DeliveredFile) -> NewDelivery:

@@ -45,6 +45,7 @@ def reopen(store: Store, book: Book, engine: DuckDB) -> tuple[list[DeliveredFile
     context = BuildContext(engine, restore_settings(settings), adjust.book_as_of(engine, store, book))
     rows = store.catalog.deliveries(book.deliveries)
     delivered = [deliveries.from_catalog(row, store.archive(row)) for row in rows]
+    deliveries.prepare_recordings(engine, delivered)
     engine.drop("attempts", "machines", *tables.READABLE_NAMES)  # an open book in this engine has the same names
     adjustments = adjust.find_again(context, store, delivered, book)
     charges = load_charges(context, delivered, adjustments, adjust.booked_rates(engine, store, adjustments))

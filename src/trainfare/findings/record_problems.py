@@ -59,6 +59,12 @@ RECORD_PROBLEMS = (
         "Fill in the column ended.",
     ),
     RecordProblem(
+        "ENDED_BETWEEN",
+        "attempts disappeared between two queries of a collector: each counts as ended when it was last seen, and its "
+        "time until it was missed counts as idle",
+        "Collect more often, or keep ended jobs in the scheduler for longer than collecting takes.",
+    ),
+    RecordProblem(
         "GPU_SLICE_UNKNOWN",
         "jobs held slices of GPUs whose size is unknown: each counts as a whole GPU",
         "Name the slices in the scheduler after their model and profile, as in a100_1g.5gb.",

@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from trainfare.errors import Problems, TrainfareError
+from trainfare.settings.collectors import CollectorSettings, check_collector
 from trainfare.settings.messages import check_known, conversion_error, unexpected_type
 from trainfare.settings.rules import Rule, check_rule, check_rule_name
 from trainfare.settings.sections import (
@@ -61,6 +62,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lake: str | None = None
     s3_endpoint: str | None = None
     source: tuple[SourceSettings, ...] = ()
+    collector: tuple[CollectorSettings, ...] = ()
     labels: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     rule: tuple[Rule, ...] = ()
     default_rules: bool = True
@@ -159,7 +161,7 @@ def is_zone(name: str) -> bool:
 
 def _check_raw(raw: dict[str, Any], where: str, problems: Problems) -> None:
     """Report everything that is wrong: in each part first the types, then the values."""
-    top = {name: value for name, value in raw.items() if name not in ("source", "rule", "check", *SECTIONS)}
+    top = {name: value for name, value in raw.items() if name not in (*_LISTS, "check", *SECTIONS)}
     _check_top(msgspec.convert(_well_typed(top, Config, where, problems), Config), where, problems)
     _check_thresholds(raw.get("check", {}), f"{where} [check]", problems)
     for name, (shape, check) in SECTIONS.items():
@@ -175,6 +177,7 @@ def _check_raw(raw: dict[str, Any], where: str, problems: Problems) -> None:
         at = f"{where} [[source]] #{number}"
         if _well_typed(entry, SourceSettings, at, problems) == entry and "path" in entry:
             _check_source(msgspec.convert(entry, SourceSettings), at, problems)
+    _check_collectors(raw, where, problems)
     names: set[str] = set()
     for number, entry in _entries(raw, "rule", where, problems):
         at, rule_name = f"{where} [[rule]] #{number}", entry.get("name")
@@ -184,8 +187,20 @@ def _check_raw(raw: dict[str, Any], where: str, problems: Problems) -> None:
             check_rule(msgspec.convert(entry, Rule), at, problems)
 
 
+_LISTS = ("source", "collector", "rule")
+
+
+def _check_collectors(raw: dict[str, Any], where: str, problems: Problems) -> None:
+    names: set[str] = set()
+    for number, entry in _entries(raw, "collector", where, problems):
+        at = f"{where} [[collector]] #{number}"
+        if _well_typed(entry, CollectorSettings, at, problems) == entry and {"name", "system"} <= entry.keys():
+            check_collector(msgspec.convert(entry, CollectorSettings), names, at, problems)
+            names.add(entry["name"])
+
+
 def _entries(raw: dict[str, Any], table: str, where: str, problems: Problems) -> list[tuple[int, dict[str, Any]]]:
-    """Return the [[source]] or [[rule]] tables with their numbers; anything else is a problem."""
+    """Return the [[source]], [[collector]] or [[rule]] tables with their numbers; anything else is a problem."""
     entries = raw.get(table, [])
     if not isinstance(entries, list):
         do = f"Write [[{table}]] with two brackets, because there can be several."
@@ -230,6 +245,8 @@ _NOT_IN_FILE = ("where", "folder")
 _EXAMPLES = {
     "path": 'Name a file, or a pattern, as in path = "bills/*.csv".',
     "name": 'Give it one, as in name = "shared storage".',
+    "system": 'Name the system that is queried, as in system = "slurm".',
+    "options": 'Write text, as in options = { cluster = "lab" }.',
     "zone": 'Write zone = "Europe/Berlin".',
     "match": 'Write match = { category = "storage" }.',
     "parts": 'Write whole numbers, as in parts = { "team:nlp" = 60, "team:vision" = 40 }.',

@@ -16,6 +16,7 @@ from trainfare.sources import counts, near_misses, registry
 from trainfare.sources.head import CHANGED, measure
 from trainfare.sources.kinds import Kind
 from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
+from trainfare.sources.recordings import recording
 from trainfare.tables import BASES, CHARGES, Table
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
@@ -63,6 +64,11 @@ class DeliveredFile:
     @property
     def is_job_log(self) -> bool:
         return self.kind.is_job_log
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a collector recorded it."""
+        return self.format == recording.NAME
 
     @property
     def is_rate_table(self) -> bool:
@@ -223,6 +229,14 @@ def from_catalog(row: Delivery, archive: Location) -> DeliveredFile:
         row.lines,
         row.id,
     )
+
+
+def prepare_recordings(
+    engine: DuckDB, files: Iterable[DeliveredFile], notice: Callable[[str], None] = lambda message: None
+) -> None:
+    """Fold the recordings among these files together, so that the rows of each can be selected."""
+    if segments := [file for file in files if file.is_recording]:
+        recording.prepare(engine, segments, notice)
 
 
 def table_selects(

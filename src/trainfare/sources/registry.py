@@ -16,6 +16,7 @@ from trainfare.sources.inventories import machines
 from trainfare.sources.ledgers import commitment, ecb, hardware, invoice, labor, licenses, power, prices, rates, tariff
 from trainfare.sources.protocol import Source
 from trainfare.sources.raw import RESERVED_NAME, ROW_NUMBER
+from trainfare.sources.recordings import recording
 from trainfare.sources.rows import check_unique_names, header_names, quoted_path, simplified
 from trainfare.sources.schedulers import jobs, sacct, sacct_json
 from trainfare.sources.telemetry import measurements, quality
@@ -63,8 +64,8 @@ UNRECOGNIZED = "unrecognized file format"
 
 
 def by_name(name: str) -> Source:
-    """Return the source with this name."""
-    return next(source for source in SOURCES if name == source.NAME)
+    """Return the source with this name. Recordings are delivered by collectors, never as files."""
+    return next(source for source in (*SOURCES, recording) if name == source.NAME)
 
 
 def recognize(engine: DuckDB, path: Location) -> tuple[Source, Head]:

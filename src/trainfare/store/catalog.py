@@ -12,13 +12,14 @@ from sqlalchemy import Connection, Select, Table, func, insert, select, union, u
 from trainfare.errors import DamagedError, IncompleteError, Problems, TrainfareError
 from trainfare.files.digests import Digest
 from trainfare.period import Month
-from trainfare.store import audit, checked_rows, checksums
+from trainfare.store import audit, checked_rows, checksums, delivery_rows
 from trainfare.store.access import Access
 from trainfare.store.audit import Audit
 from trainfare.store.builds import Builds, require_not_abandoned
 from trainfare.store.database import Database
 from trainfare.store.findings import FindingLog
 from trainfare.store.rate_limits import RateLimits
+from trainfare.store.recordings.catalog import Recordings
 from trainfare.store.records import Book, Checksum, Closing, Delivery, MigratedFiles, NewBook, NewDelivery, Total
 from trainfare.store.schema import (
     AUDIT,
@@ -57,6 +58,11 @@ class Catalog:
     def builds(self) -> Builds:
         """The running builds, for lakes that cannot track them."""
         return Builds(self._database)
+
+    @property
+    def recordings(self) -> Recordings:
+        """What collectors observed, with their cursors."""
+        return Recordings(self._database)
 
     @cached_property
     def rate_limits(self) -> RateLimits:
@@ -97,19 +103,19 @@ class Catalog:
         """
         with self._database.write() as connection:
             checksums.require_counts(connection)
-            known = [_find(connection, *_key(one)) for one in new]
+            known = [delivery_rows.find(connection, one) for one in new]
             require_not_abandoned(connection, [one.archive for one, found in zip(new, known, strict=True) if not found])
-            return [_find(connection, *_key(one)) or _add(connection, one) for one in new]
+            return [delivery_rows.find(connection, one) or delivery_rows.add(connection, one) for one in new]
 
     def find_delivery(self, source: str, content_sha256: str, settings_sha256: str) -> Delivery | None:
         with self._database.read() as connection:
-            return _find(connection, source, content_sha256, settings_sha256)
+            return delivery_rows.find_by_key(connection, source, content_sha256, settings_sha256)
 
     def deliveries(self, ids: Iterable[int]) -> list[Delivery]:
         """The deliveries with these ids, ordered by id."""
         query = select(DELIVERIES).where(DELIVERIES.c.id.in_(list(ids))).order_by(DELIVERIES.c.id)
         with self._database.read() as connection:
-            return _deliveries(connection, query)
+            return delivery_rows.read(connection, query)
 
     def replace_archives(self, archives: Mapping[int, tuple[str, Digest]]) -> None:
         """Name new archives of deliveries, by id: the old ones were lost or damaged, and written again."""
@@ -252,7 +258,7 @@ class Catalog:
     def all_deliveries(self) -> list[Delivery]:
         """Every delivery, ordered by id."""
         with self._database.read() as connection:
-            return _deliveries(connection, select(DELIVERIES).order_by(DELIVERIES.c.id))
+            return delivery_rows.read(connection, select(DELIVERIES).order_by(DELIVERIES.c.id))
 
     def replace_files(self, migrated: MigratedFiles) -> None:
         """Switch all books and deliveries to migrated files, unless another process did so first.
@@ -296,37 +302,6 @@ def _now() -> datetime:
 
 def _no_book(month: Month) -> TrainfareError:
     return TrainfareError(f"book {month}", "this month has no book yet", f"Run: trainfare build --month {month}")
-
-
-def _key(one: NewDelivery) -> tuple[str, str, str]:
-    return one.source, one.content_sha256, one.settings_sha256
-
-
-def _find(connection: Connection, source: str, content_sha256: str, settings_sha256: str) -> Delivery | None:
-    query = select(DELIVERIES).where(
-        DELIVERIES.c.source == source,
-        DELIVERIES.c.content_sha256 == content_sha256,
-        DELIVERIES.c.settings_sha256 == settings_sha256,
-    )
-    found = _deliveries(connection, query)
-    return found[0] if found else None
-
-
-def _deliveries(connection: Connection, query: Select[Any]) -> list[Delivery]:
-    is_checked = checksums.require_counts(connection)
-    return [checked_rows.delivery(row, is_checked) for row in connection.execute(query).mappings()]
-
-
-def _add(connection: Connection, one: NewDelivery) -> Delivery:
-    values = asdict(one) | {"delivered_at": _now()}
-    # A file name need not be UTF-8, but a text column must be.
-    values["path"] = one.path.encode("utf-8", "backslashreplace").decode()
-    row = connection.execute(insert(DELIVERIES).returning(DELIVERIES), values).mappings().one()
-    added = checked_rows.delivery(row, is_checked=False)
-    row_sha256 = checksums.of_delivery(added)
-    connection.execute(update(DELIVERIES).where(DELIVERIES.c.id == added.id).values(row_sha256=row_sha256))
-    checksums.extend(connection, DELIVERIES, row_sha256)
-    return added
 
 
 def _require_balance(month: Month, totals: Iterable[Total]) -> None:

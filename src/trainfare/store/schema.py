@@ -18,7 +18,7 @@ from trainfare.period import Month
 
 _Value = TypeVar("_Value")
 
-REVISION = 8
+REVISION = 9
 """The schema that this code reads and writes: the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"
@@ -188,6 +188,61 @@ BUILDS = Table(
     Column("build_id", Text, primary_key=True),
     Column("heartbeat_at", UtcTime, nullable=False),
     Column("abandoned_at", UtcTime),
+    sqlite_strict=True,
+)
+
+COLLECTORS = Table(
+    "collectors",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("system", Text, nullable=False),
+    Column("cursor", Text),
+    Column("complete_through", UtcTime),
+    Column("last_seq", _COUNT, nullable=False),
+    sqlite_strict=True,
+)
+
+OBSERVATIONS = Table(
+    "observations",
+    METADATA,
+    Column("collector", Text, ForeignKey("collectors.name"), primary_key=True),
+    Column("seq", _COUNT, primary_key=True),
+    Column("system", Text, nullable=False),
+    Column("cluster", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("uid", Text, nullable=False),
+    Column("seen_at", UtcTime, nullable=False),
+    Column("valid_at", UtcTime),
+    Column("op", Text, nullable=False),
+    Column("resource_version", Text, nullable=False),
+    Column("fields", Text, nullable=False),
+    sqlite_strict=True,
+)
+
+OBSERVED_OBJECTS = Table(
+    "observed_objects",
+    METADATA,
+    Column("collector", Text, ForeignKey("collectors.name"), primary_key=True),
+    Column("cluster", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("uid", Text, primary_key=True),
+    Column("is_over", Integer, nullable=False),
+    Column("state_sha256", Text, nullable=False),
+    Column("seen_at", UtcTime, nullable=False),
+    sqlite_strict=True,
+)
+
+RECORDINGS = Table(
+    "recordings",
+    METADATA,
+    Column("delivery_id", Integer, ForeignKey("deliveries.id"), primary_key=True),
+    Column("collector", Text, ForeignKey("collectors.name"), nullable=False),
+    Column("first_seq", _COUNT, nullable=False),
+    Column("last_seq", _COUNT, nullable=False),
+    Column("first_seen_at", UtcTime, nullable=False),
+    Column("last_seen_at", UtcTime, nullable=False),
+    Column("replaced_by", Integer, ForeignKey("deliveries.id")),
+    CheckConstraint("last_seq >= first_seq", name="recordings_range"),
     sqlite_strict=True,
 )
 

@@ -12,6 +12,7 @@
 """
 
 import re
+from collections.abc import Callable
 
 import duckdb
 
@@ -121,7 +122,7 @@ def read(engine: DuckDB, head: Head, into: str, zone: str, problems: Problems) -
         _report_lines_before_header(path, lines, problems)
     elif _has_columns(path, lines[0], problems):
         _read_records(engine, path, lines[0], problems)
-        _read_times(engine, path, zone, problems)
+        read_times(engine, zone, problems, lambda line: f"{path}:{line}")
         slurm_runs.create_placements(engine, into, problems, lambda line: f"{path}:{line}")
     engine.drop("sacct_lines")
 
@@ -217,18 +218,20 @@ def _read_records(engine: DuckDB, path: Location, header: str, problems: Problem
     slurm_runs.report(engine, broken, problems, lambda line: f"{path}:{line}")
     names = ("JobID", *REQUIRED, *OPTIONAL)
     columns = ", ".join(f"NULLIF(trim(cells[{n}]), '') AS \"{name}\"" for n, name in enumerate(names, start=1))
-    engine.table(
-        "sacct_rows",
-        f"""SELECT *,
+    engine.table("sacct_rows", started_rows(f"SELECT line, {columns} FROM sacct_records WHERE cells IS NOT NULL"))
+    engine.drop("sacct_records")
+
+
+def started_rows(records: str) -> str:
+    """Return a SELECT of the records of jobs that started, of a SELECT with `line` and all columns of sacct as text."""
+    return f"""SELECT *,
           CASE WHEN "Start" NOT IN ({_NO_TIME}) THEN "Start" END AS start_text,
           CASE WHEN "End" NOT IN ({_NO_TIME}) THEN "End" END AS end_text,
           CASE WHEN "Submit" NOT IN ({_NO_TIME}) THEN "Submit" END AS submit_text,
           coalesce(CAST(TRY_CAST("ElapsedRaw" AS INTEGER) AS BIGINT), {_seconds("Elapsed")})
             + coalesce({_seconds("Suspended")}, 0) AS wall_seconds
-        FROM (SELECT line, {columns} FROM sacct_records WHERE cells IS NOT NULL)
-        WHERE "JobID" IS NULL OR (NOT contains("JobID", '.') AND start_text IS NOT NULL)""",
-    )
-    engine.drop("sacct_records")
+        FROM ({records})
+        WHERE "JobID" IS NULL OR (NOT contains("JobID", '.') AND start_text IS NOT NULL)"""
 
 
 def _record_fragments(header: str) -> dict[str, str]:
@@ -256,13 +259,13 @@ def _seconds(column: str) -> str:
     return f"CAST(epoch(TRY_CAST(replace(\"{column}\", '-', ' days ') AS INTERVAL)) AS BIGINT)"
 
 
-def _read_times(engine: DuckDB, path: Location, zone: str, problems: Problems) -> None:
+def read_times(engine: DuckDB, zone: str, problems: Problems, where: Callable[[int], str]) -> None:
     """Create `slurm_records` from `sacct_rows`, with times in UTC; a time that cannot be read is a problem."""
     engine.step(PACKAGE, "sacct_times", "sacct_times", {"zone": quoted(zone)})
     engine.step(PACKAGE, "sacct_spans", "sacct_spans")
     untimed = """(SELECT line, what, 'Export with SLURM_TIME_FORMAT=%s, which writes seconds since 1970.' AS "do"
         FROM sacct_spans WHERE what IS NOT NULL)"""
-    slurm_runs.report(engine, untimed, problems, lambda line: f"{path}:{line}")
+    slurm_runs.report(engine, untimed, problems, where)
     engine.table(
         RECORDS,
         f"""SELECT line, "JobID" AS job, "State" AS state, started, ended, submitted,

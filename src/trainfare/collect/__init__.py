@@ -1,0 +1,1 @@
+"""Collectors: query running systems, and record what they say."""

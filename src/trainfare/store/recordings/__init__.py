@@ -1,0 +1,1 @@
+"""Recordings: what collectors observed, first in the catalog, then sealed in the lake."""

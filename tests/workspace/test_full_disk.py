@@ -5,9 +5,12 @@ import re
 import resource
 import shutil
 import subprocess
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from web.server import serving
 
 from . import company
 from .company import NOVEMBER, OCTOBER
@@ -64,6 +67,28 @@ def test_a_full_temporary_folder_is_reported(template: Workspace, disk: Mounted)
     assert ran.stderr.startswith(str(mounted))
     assert FULL.search(ran.stderr)
     assert list(mounted.iterdir()) == []
+
+
+@pytest.mark.services
+def test_a_service_whose_disk_is_full_says_so_without_its_paths_and_recovers(
+    template: Workspace, disk: Mounted
+) -> None:
+    """What it derives from a book finds no room. Nothing of that remains, and figures are the same afterwards."""
+    mounted = disk(32 * 1024 * KIB)
+    workspace = Workspace(shutil.copytree(template.folder, mounted / "workspace"))
+    with serving(workspace.folder) as server:
+        with (mounted / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while filler.write(bytes(KIB)):
+                pass
+        for path in ("/readyz", "/api/v1/report?window=2026-10", "/?from=2026-10&to=2026-10"):
+            answer = server.ask(path, headers={"Accept": "text/html"})
+            assert (answer.status, str(mounted) in answer.text) == (503, False), answer.text
+        assert server.ask("/livez").status == 200
+        (mounted / "filler").unlink()
+        assert server.ask("/readyz").status == 200
+        report = server.ask("/api/v1/report?window=2026-10").json
+        assert Decimal(report["total"]) == company.total(company.lines(OCTOBER))
+        assert list((workspace.folder / "cache").glob("*draft*")) == []
 
 
 def test_a_file_size_limit_is_reported_and_the_book_is_unchanged(built: Workspace) -> None:

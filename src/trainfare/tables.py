@@ -256,30 +256,12 @@ SHARES = Table(
 
 WORK = Table(
     "work",
-    "The lost and overhead cost of attempts: parts of their shares. The rest of the shares is kept work.",
+    "The lost and overhead parts of the shares of attempts, with the keys of the shares. The rest is kept work.",
     (
-        Column("job_id", TEXT, "the job"),
-        Column("attempt", "INTEGER", "which try of the job"),
-        Column("machine_id", TEXT, "the machine of the pot; null for pots of a wider scope"),
-        Column("resource_id", TEXT, "that machine's provider resource id"),
-        Column("day", "DATE", "the UTC day the money is for"),
-        Column("category", TEXT, "what kind of cost"),
-        Column("currency", TEXT, "the currency of the amounts"),
+        *(column for column in SHARES.columns if column.name != "reason"),
         Column("part", TEXT, "lost or overhead"),
-        Column(
-            "phase",
-            TEXT,
-            "unsaved or restart (lost), start or checkpoint (overhead); null in books of versions that did not store it",
-        ),
-        Column(
-            "how",
-            TEXT,
-            "measured, or at most: no checkpoints are known, so an interrupted attempt counts as lost entirely",
-        ),
-        Column("effective", MONEY, "part of EffectiveCost"),
-        Column("billed", MONEY, "part of BilledCost"),
-        Column("list", MONEY, "part of ListCost"),
-        Column("contracted", MONEY, "part of ContractedCost"),
+        Column("phase", TEXT, "unsaved or restart (lost), start or checkpoint (overhead); null in older books"),
+        Column("how", TEXT, "measured, or at most: an interrupted attempt without known checkpoints is lost entirely"),
     ),
 )
 

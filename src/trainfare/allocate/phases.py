@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import step_text
+from trainfare.period import Month
 from trainfare.tables import BASES, MONEY, PHASES
 
 PACKAGE = "trainfare.allocate"
@@ -26,9 +27,11 @@ _COSTS = "share_kind INTEGER, attempt_key INTEGER, machine INTEGER, day INTEGER,
 )
 
 
-def prepare(engine: Engine, first_second: int, last_second: int, are_wanted: bool) -> None:
-    """Make `phase_hours` of the time that the charges cover, without rows if phases are not wanted."""
+def prepare(engine: Engine, month: Month, charged: tuple[int, int], are_wanted: bool) -> None:
+    """Make `phase_hours` of the month and of the time that charges cover, without rows if phases are not wanted."""
     if are_wanted:
+        first_second = min(charged[0], int(month.start.timestamp()))
+        last_second = max(charged[1], int(month.end.timestamp()))
         bounds = {"first_second": str(first_second), "last_second": str(last_second)}
         engine.step(PACKAGE, "phase_hours", "phase_hours", bounds)
     else:

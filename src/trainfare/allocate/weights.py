@@ -107,13 +107,9 @@ _ALL_HOLDS = {"holds": "holds"}
 
 
 def weigh_all(engine: Engine, weighings: list[Weighing], month: Month, divides_work: bool = False) -> None:
-    """Make `weights`, per target, period, payer and day, and `weight_totals`, per target and period.
-
-    If `divides_work` is set, make `phase_weights` too, from `work_spans`.
-    """
+    """Make `weights`, per target, period, payer and day, `weight_totals`, and if requested `phase_weights`."""
     first, last = engine.row("SELECT coalesce(min(first_second), 0), coalesce(max(last_second), 1) FROM targets")
-    month_start, month_end = int(month.start.timestamp()), int(month.end.timestamp())
-    phases.prepare(engine, min(first, month_start), max(last, month_end), divides_work)
+    phases.prepare(engine, month, (first, last), divides_work)
     engine.step(PACKAGE, "periods", "periods", {"first_second": str(first), "last_second": str(last)})
     for name, columns in MONTH_TABLES.items():
         engine.values(name, columns, [])

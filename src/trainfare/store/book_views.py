@@ -37,9 +37,10 @@ LEFT JOIN {machines} m ON m.machine = h.machine"""
 def work(stored: str, share_kinds: str, attempts: str, machines: str) -> str:
     """Return a SELECT of the lost and overhead cost with the columns of `tables.WORK`."""
     return f"""
-SELECT a.job_id, a.attempt, m.machine_id, m.resource_id, DATE '1970-01-01' + l.day AS day, w.category, w.currency,
-  l.part, l.phase, CASE WHEN l.bounded THEN 'at most' ELSE 'measured' END AS how,
-  l.effective, l.billed, l.list, l.contracted
+SELECT 'attempt' AS payer_kind, a.job_id || '#' || a.attempt AS payer, a.job_id, a.attempt, m.machine_id, m.resource_id,
+  DATE '1970-01-01' + l.day AS day, w.category, w.rule, w.source, w.origin, w.origin = 'estimate' AS estimated,
+  w.account, w.currency, w.converted_from, l.effective, l.billed, l.list, l.contracted,
+  l.part, l.phase, CASE WHEN l.bounded THEN 'at most' ELSE 'measured' END AS how
 FROM {stored} l
 JOIN {share_kinds} w ON w.share_kind = l.share_kind
 JOIN {attempts} a ON a.attempt_key = l.attempt_key

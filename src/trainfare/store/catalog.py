@@ -272,18 +272,12 @@ class Catalog:
             require_not_abandoned(connection, migrated.paths)
             for (book_id, name), (new_name, path) in migrated.tables.items():
                 row = (BOOK_FILES.c.book_id == book_id, BOOK_FILES.c.table_name == name)
-                values: dict[str, str | int] = {"table_name": new_name, "path": path}
-                if (book_id, new_name) in migrated.rows:
-                    values["rows"] = migrated.rows[book_id, new_name]
-                if path in migrated.digests:
-                    values |= {"size": migrated.digests[path].size, "sha256": migrated.digests[path].sha256}
-                connection.execute(update(BOOK_FILES).where(*row).values(values))
+                connection.execute(update(BOOK_FILES).where(*row).values(migrated.changes(book_id, new_name, path)))
             for delivery_id, (format_, path) in migrated.archives.items():
                 archived = update(DELIVERIES).where(DELIVERIES.c.id == delivery_id)
                 connection.execute(archived.values(format=format_, archive=path))
             connection.execute(update(IDENTITY).values(book_format=migrated.book_format))
-            if checksums.recorded(connection):
-                checked_rows.record_books(connection)
+            checked_rows.record_books_again(connection)
             details = {"format": migrated.book_format, "files": len(migrated.tables) + len(migrated.archives)}
             audit.append(connection, audit.current_user(), "stored books migrated", details)
 

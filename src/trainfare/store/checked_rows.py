@@ -122,6 +122,12 @@ def record_books(connection: Connection) -> None:
     checksums.replace(connection, BOOKS, (row or "" for row in _in_order(connection, BOOKS)))
 
 
+def record_books_again(connection: Connection) -> None:
+    """Record the checksums of all books whose files were migrated, if the catalog has checksums."""
+    if checksums.recorded(connection):
+        record_books(connection)
+
+
 def record_deliveries(connection: Connection, ids: Iterable[int] | None = None) -> None:
     """Record the checksums of these deliveries, by default all, and of the whole table."""
     query = select(DELIVERIES) if ids is None else select(DELIVERIES).where(DELIVERIES.c.id.in_(list(ids)))

@@ -121,6 +121,15 @@ class MigratedFiles:
     digests: Mapping[str, Digest] = field(default_factory=dict)
     """The digests of new files by path, for a catalog that records digests."""
 
+    def changes(self, book_id: int, name: str, path: str) -> dict[str, str | int]:
+        """The new values in the row of a table, by its new name and path."""
+        values: dict[str, str | int] = {"table_name": name, "path": path}
+        if (book_id, name) in self.rows:
+            values["rows"] = self.rows[book_id, name]
+        if path in self.digests:
+            values |= {"size": self.digests[path].size, "sha256": self.digests[path].sha256}
+        return values
+
     @property
     def paths(self) -> set[str]:
         return {path for _, path in (*self.tables.values(), *self.archives.values())}

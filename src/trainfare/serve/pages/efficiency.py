@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.money import decimal_text
-from trainfare.query import job_runs, jobs
+from trainfare.query import job_runs, jobs, lost_work
 from trainfare.query.jobs import Listing
-from trainfare.query.selection import LOST_STATES, NONE
+from trainfare.query.selection import NONE
 from trainfare.report.render import money
 from trainfare.serve.pages import labels, measurements
 from trainfare.serve.pages.context import RequestContext
@@ -24,22 +24,23 @@ def page(context: RequestContext) -> Page:
 def stats(context: RequestContext) -> list[Stat]:
     found = context.run(job_runs.states, context.question)
     count = {row["state"]: row["attempts"] for row in found}
-    total = add_up(found, "cost")["cost"]
-    lost = add_up([row for row in found if row["state"] in LOST_STATES], "cost")["cost"]
     retried = sum(row["jobs_retried"] for row in context.run(job_runs.retries, context.question, "team"))
     failed = sum(count.get(state, 0) for state in FAILED_STATES)
     return [
         Stat("Attempts", f"{sum(count.values()):,}", "", f"{retried:,} jobs needed more than one"),
         Stat("Preempted", f"{count.get('preempted', 0):,}", "attempts"),
         Stat("Failed", f"{failed:,}", "attempts", "failed, timed out or lost their node"),
-        Stat(
-            "Cost of interrupted attempts",
-            money(lost),
-            context.currency,
-            f"{format_value('percent', ratio(lost, total))} of jobs",
-            decimal_text(lost),
-        ),
+        _lost_work(context, add_up(found, "cost")["cost"]),
     ]
+
+
+def _lost_work(context: RequestContext, total: Decimal) -> Stat:
+    """What M5 counts as lost, of the cost of jobs."""
+    found = context.run(lost_work.by_label, context.question, "team")
+    lost = add_up(found, "lost")["lost"]
+    bound = "at most " if any(row["at_most"] for row in found) else ""
+    part = f"{bound}{format_value('percent', ratio(lost, total))} of jobs"
+    return Stat("Lost work", money(lost), context.currency, part, decimal_text(lost))
 
 
 def states(context: RequestContext) -> Panel:
@@ -59,18 +60,30 @@ def states(context: RequestContext) -> Panel:
 
 
 def retries(context: RequestContext) -> Panel:
-    found = context.run(job_runs.retries, context.question, "team")
-    rows = [row | {"part": ratio(row["cost_of_retries"], row["cost"])} for row in found]
+    work = {row["team"]: row for row in context.run(lost_work.by_label, context.question, "team")}
+    nothing = dict.fromkeys(("lost", "overhead", "lost_estimated"), Decimal(0))
+    rows = [
+        row | {name: work.get(row["team"], nothing)[name] for name in nothing}
+        for row in context.run(job_runs.retries, context.question, "team")
+    ]
+    rows = [row | {"part": ratio(row["lost"], row["cost"])} for row in rows]
     columns = [
         Column("team", "Team", "key", lambda row: context.link("/jobs", team=row["team"])),
         Column("jobs_retried", "Retried", "count"),
         Column("preemptions", "Preempted", "count"),
         Column("failures", "Failed", "count", minor=True),
-        Column("cost_of_retries", f"Overhead {context.currency}", "money", estimated="estimated"),
-        Column("part", "% of cost", "percent", minor=True),
+        Column("lost", f"Lost {context.currency}", "money", estimated="lost_estimated"),
+        Column("overhead", f"Overhead {context.currency}", "money", minor=True),
+        Column("part", "% lost", "percent", minor=True),
     ]
-    about = "Retried: jobs with more than one attempt. Overhead: the cost of all attempts of a job except the last."
-    return Panel("retries", "Retries and preemptions by team", columns, rows, 5, about)
+    about = (
+        "Retried: jobs with more than one attempt. Lost: work since the checkpoint that the next attempt resumed from, "
+        "and restarts. Overhead: first starts, and writing checkpoints. As metric M5 counts them."
+    )
+    note = "Where no checkpoints are known, all of an interrupted attempt counts as lost. That is an upper bound."
+    bounded = any(row["at_most"] for row in work.values())
+    title = "Retries and lost work by team"
+    return Panel("retries", title, columns, rows, 5, about, note=note if bounded else "")
 
 
 def occupancy(context: RequestContext) -> Panel:

@@ -1,0 +1,27 @@
+"""What jobs lost: the lost and overhead parts of their cost, as M5 counts them, under the filters of a question."""
+
+from dataclasses import replace
+from typing import Any
+
+from trainfare.query import keys, usage
+from trainfare.query.cost import Question
+from trainfare.query.open_books import OpenBooks
+from trainfare.query.selection import BOOK_TABLES
+
+
+def by_label(opened: OpenBooks, question: Question, key: str) -> list[dict[str, Any]]:
+    """Return lost and overhead cost per value of a label, and whether the lost part is an upper bound.
+
+    Books of a version that did not store it have none.
+    """
+    if not usage.is_measured(opened, "work"):
+        return []
+    selected = replace(question.selection, tables=replace(BOOK_TABLES, shares="work"))
+    return opened.engine.records(
+        f"SELECT {keys.attempt_sql(key)} AS {key}, coalesce(sum(s.{question.basis}) FILTER (s.part = 'lost'), 0) AS lost, "
+        f"coalesce(sum(s.{question.basis}) FILTER (s.part = 'overhead'), 0) AS overhead, "
+        f"coalesce(sum(s.{question.basis}) FILTER (s.part = 'lost' AND s.estimated), 0) AS lost_estimated, "
+        "bool_or(s.how = 'at most') AS at_most "
+        f"FROM {selected.shares} s LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
+        "GROUP BY ALL ORDER BY lost DESC, 1"
+    )

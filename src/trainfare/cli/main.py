@@ -36,6 +36,9 @@ GROUPS = {
         "forecast": ("trainfare.cli.forecast:forecast", "Forecast this month and the next, with budgets."),
         "checkpoints": ("trainfare.cli.metrics:checkpoints", "Recommend checkpoint intervals, with the savings."),
     },
+    "Live": {
+        "run": ("trainfare.cli.run:run", "Run a training program and record what it does."),
+    },
     "Share": {
         "serve": ("trainfare.cli.serve:serve", "Serve web pages, API and Prometheus metrics."),
         "export": ("trainfare.cli.export:export", "Export chargeback as CSV, Parquet or FOCUS."),

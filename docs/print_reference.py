@@ -36,6 +36,7 @@ sys.path.insert(0, str(DOCS))
 
 from architecture_steps import head, steps  # noqa: E402
 from layout import code, grid, sentence  # noqa: E402
+from reference_events import events_parts  # noqa: E402
 from reference_files import files_parts  # noqa: E402
 from reference_texts import (  # noqa: E402
     ALLOCATION_BASES,
@@ -72,6 +73,7 @@ def pages() -> dict[Path, str]:
         reference / "api.md": api_page(),
         reference / "findings.md": findings_page(),
         reference / "files.md": page("Files", *files_parts()),
+        reference / "events.md": page("Events", *events_parts()),
         reference / "rules.md": rules_page(),
         reference / "metrics.md": metrics_page(),
     }

@@ -11,6 +11,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "trainfare"
 PACKAGE = "trainfare"
+SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src" / "trainfare_sdk"
+SDK = "trainfare_sdk"
 
 ORDER = (
     *("errors", "money", "period", "quoting", "tables"),
@@ -27,7 +29,7 @@ BASE = frozenset({"errors", "money", "period", "quoting", "tables"})
 STAGES = frozenset({"normalize", "allocate", "measures", "findings"})
 """The stages of a build. They communicate through tables, so none imports another."""
 
-STARTS_PROCESSES = ("engine/", "collect/", "serve/databases/", "simulate/scorecard.py")
+STARTS_PROCESSES = ("engine/", "collect/", "serve/databases/", "simulate/scorecard.py", "cli/run.py", "cli/gpu_use.py")
 PROCESS_MODULES = frozenset({"subprocess", "multiprocessing"})
 USES_NETWORK = ("engine/", "collect/", "files/", "serve/", "store/", "cli/serve.py", "cli/demo.py")
 NETWORK_MODULES = frozenset(
@@ -75,6 +77,11 @@ def imports(source: Path = SOURCE) -> set[Import]:
 def violations(source: Path = SOURCE) -> set[tuple[str, str]]:
     """Each file that imports a module it must not, with that module."""
     return {(one.file, _module(one.target, source)) for one in imports(source) if not one.is_allowed()}
+
+
+def imported_modules(source: Path) -> set[tuple[str, str]]:
+    """Each file with the first part of every module it imports, relative imports left out."""
+    return {(file, name.split(".")[0]) for file, name in _imported(source)}
 
 
 def outside(modules: frozenset[str], allowed: tuple[str, ...], source: Path = SOURCE) -> set[tuple[str, str]]:

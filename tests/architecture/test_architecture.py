@@ -3,6 +3,7 @@
 import ast
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,6 +78,29 @@ def test_a_planted_import_is_found(copy: Path, file: str, line: str, target: str
     path = copy / file
     path.write_text(f"{path.read_text(encoding='utf-8')}\n\n{line}\n", encoding="utf-8")
     assert violations(copy) == {(file, target)}
+
+
+def test_the_sdk_and_the_product_do_not_import_each_other() -> None:
+    """The SDK runs inside other people's training, so it needs nothing but Python's own library."""
+    assert len(files(imports.SDK_SOURCE)) >= 8
+    foreign = {name for _, name in imports.imported_modules(imports.SDK_SOURCE)} - {imports.SDK, "__future__"}
+    assert foreign <= sys.stdlib_module_names
+    assert imports.SDK not in {name for _, name in imports.imported_modules(SOURCE)}
+
+
+def test_a_planted_import_between_the_sdk_and_the_product_is_found(tmp_path: Path) -> None:
+    (tmp_path / "event.py").write_text("from trainfare.tables import STATES\nimport numpy\n", encoding="utf-8")
+    assert imports.imported_modules(tmp_path) == {("event.py", "trainfare"), ("event.py", "numpy")}
+
+
+def test_files_and_functions_of_the_sdk_stay_small() -> None:
+    long = [
+        path.name for path in files(imports.SDK_SOURCE) if len(path.read_text("utf-8").splitlines()) > LINES_PER_FILE
+    ]
+    assert long == []
+    found = [node for _, node in functions(imports.SDK_SOURCE)]
+    assert [node.name for node in found if (node.end_lineno or 0) - node.lineno >= LINES_PER_FUNCTION] == []
+    assert [node.name for node in found if _arguments(node) > ARGUMENTS_PER_FUNCTION] == []
 
 
 def test_a_part_that_is_not_in_the_order_may_import_nothing(copy: Path) -> None:

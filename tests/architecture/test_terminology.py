@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TEXTS = (".py", ".sql", ".md", ".html", ".js", ".css", ".toml", ".typ", ".sh", ".csv", ".expected", ".txt", "Makefile")
-FOLDERS = ("src", "tests", "docs", "bench")
+FOLDERS = ("src", "sdk", "tests", "docs", "bench")
 UNREAD = (
     "package-lock.json",
     "/migrations/versions/",

@@ -17,6 +17,7 @@ COMMANDS = {
     "jobs": "report bill.csv --jobs {file}",
     "machines": "report bill.csv --jobs jobs.csv --machines {file}",
     "usage": "report bill.csv --jobs jobs.csv --with {file}",
+    "events": "report bill.csv --jobs jobs.csv --with {file}",
     "quality": "report bill.csv --jobs jobs.csv --with {file}",
     "prices": "report bill.csv --jobs jobs.csv --with {file}",
     "ledgers": "report bill.csv --jobs jobs.csv --with {file}",

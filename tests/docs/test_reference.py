@@ -36,7 +36,7 @@ def reference(name: str) -> str:
 STALE = """
 import runpy
 pages = runpy.run_path("docs/print_reference.py")["pages"]()
-assert len(pages) == 9
+assert len(pages) == 10
 print(*(path.name for path, text in pages.items() if path.read_text(encoding="utf-8") != text))
 """
 

@@ -19,7 +19,7 @@ from trainfare.settings.config import Config, SourceSettings
 from trainfare.sources import deliveries, near_misses, registry
 from trainfare.sources.deliveries import BILLING_MONTH, DeliveredFile
 from trainfare.sources.kinds import Kind
-from trainfare.tables import LABELS
+from trainfare.tables import LABELS, USAGE
 
 SHOWN_NAMES = 3
 """How many names of each list are shown where two lists do not match."""
@@ -292,7 +292,7 @@ def _shown(engine: DuckDB, select: str) -> tuple[str, ...]:
 
 
 def _measures(engine: DuckDB, delivered: Iterable[DeliveredFile]) -> dict[str, int]:
-    selects = [file.select(engine) for file in delivered if file.kind is Kind.USAGE]
+    selects = deliveries.table_selects(engine, delivered, USAGE)
     if not selects:
         return {}
     rows = engine.rows(f"SELECT measure, count(*) FROM ({_together(selects)}) GROUP BY measure ORDER BY measure")

@@ -38,6 +38,7 @@ GROUPS = {
     },
     "Live": {
         "collect": ("trainfare.cli.collect:collect", "Query running systems, and record what they say."),
+        "run": ("trainfare.cli.run:run", "Run a training program and record what it does."),
     },
     "Share": {
         "serve": ("trainfare.cli.serve:serve", "Serve web pages, API and Prometheus metrics."),

@@ -131,6 +131,21 @@ RECORD_PROBLEMS = (
         "Add the job log of that time, or correct job_id and attempt in the measurements.",
     ),
     RecordProblem(
+        "EVENTS_WITHOUT_END",
+        "the events of attempts stop without an end: each counts up to its last event",
+        "If the attempt still runs, build again with its newer events; if it was killed, no action is needed.",
+    ),
+    RecordProblem(
+        "EVENTS_MISSING",
+        "events of a job are missing: steps, checkpoints or measurements may be incomplete",
+        "Look for a full disk, or for a spool file that is not among the sources.",
+    ),
+    RecordProblem(
+        "EVENTS_UNRECOGNIZED",
+        "events of unknown types or versions: they are kept, but no part of the account",
+        "Upgrade Trainfare if they come from a newer SDK; otherwise correct their type.",
+    ),
+    RecordProblem(
         "NOT_BILLED_YET",
         "jobs ran after the time through which the bill is complete: these hours have no cost yet",
         "Build again when the bill has arrived.",

@@ -8,9 +8,10 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import quoted
 from trainfare.errors import TrainfareError
-from trainfare.normalize import instance_types
+from trainfare.normalize import declared, instance_types
 from trainfare.period import Month
 from trainfare.sources.kinds import Kind
+from trainfare.sources.telemetry.event_format import DECLARED, EVENT_NOTES
 from trainfare.tables import CHARGES, ENDED, LABELS, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
 
 PACKAGE = "trainfare.normalize"
@@ -41,10 +42,12 @@ ROW_VIEWS: dict[str, tuple[str, Table]] = {
     "jobs": ("delivered_placements", PLACEMENTS),
     "machines": ("machine_rows", MACHINES),
     "usage": ("usage_rows", USAGE),
+    "declared": ("declared_rows", DECLARED),
+    "events": ("event_notes", EVENT_NOTES),
     "quality": ("quality_rows", QUALITY),
     "prices": ("price_rows", PRICES),
 }
-"""By kind of file: the view over the rows of all such files, and its columns."""
+"""By what is delivered: the view over the rows of all files that have any, and its columns."""
 STEPS: dict[str, tuple[str, ...]] = {
     "resources": ("months",),
     "resource_names": (),
@@ -217,11 +220,16 @@ def make_month(engine: Engine, month: Month, rows: Mapping[str, Iterable[str]], 
 def _ingest_rows(engine: Engine, rows: Mapping[str, Iterable[str]], kinds: Iterable[str]) -> None:
     """Make the views over the rows of files of these kinds, and `placement_rows`."""
     selects = {kind: [*rows.get(kind, ())] for kind in kinds}
+    reported = selects.get("declared", [])  # what jobs report about themselves is no log
+    selects["jobs"] = [select for select in selects["jobs"] if select not in reported]
     for kind, given in selects.items():
         name, table = ROW_VIEWS[kind]
         ingested = _or_empty(table, given)
-        engine.ingest(name, *(_numbered(ingested) if kind == "jobs" else ingested))
-    _merge_logs(engine, len(selects["jobs"]) > 1)
+        engine.ingest(name, *(_numbered(ingested) if kind in ("jobs", "declared") else ingested))
+    engine.drop("placement_rows", "logged_rows")
+    _merge_logs(engine, len(selects["jobs"]) > 1, "logged_rows" if reported else "placement_rows")
+    if reported:
+        declared.combine(engine)
 
 
 def _numbered(logs: Iterable[str]) -> list[str]:
@@ -249,16 +257,15 @@ def _has_all_ends(engine: Engine) -> bool:
     return not engine.row(f"SELECT count(*) FROM ({unended})")[0]
 
 
-def _merge_logs(engine: Engine, are_several: bool) -> None:
-    """Make `placement_rows`, all job logs as one. Where no row needs another to be interpreted, it is a plain view."""
+def _merge_logs(engine: Engine, are_several: bool, into: str) -> None:
+    """Make `into`, all job logs as one. Where no row needs another to be interpreted, it is a plain view."""
     unfinished, *numbered = engine.row(
         "SELECT count(*) - count(ended), count(log_run), count(log_cluster), count(resized) FROM delivered_placements"
     )
-    engine.drop("placement_rows")
     if unfinished or (are_several and any(numbered)):
-        engine.step(PACKAGE, "placement_rows", "placement_rows", {"final_states": _FINAL_STATES})
+        engine.step(PACKAGE, "placement_rows", into, {"final_states": _FINAL_STATES})
     else:
-        engine.view("placement_rows", "SELECT * FROM delivered_placements")
+        engine.view(into, "SELECT * FROM delivered_placements")
 
 
 def _attempt_fragments(engine: Engine) -> dict[str, str]:

@@ -19,12 +19,13 @@ from trainfare.sources.raw import RESERVED_NAME, ROW_NUMBER
 from trainfare.sources.recordings import recording
 from trainfare.sources.rows import check_unique_names, header_names, quoted_path, simplified
 from trainfare.sources.schedulers import jobs, sacct, sacct_json
-from trainfare.sources.telemetry import measurements, quality
+from trainfare.sources.telemetry import events, measurements, quality
 
 SOURCES: tuple[Source, ...] = (
     focus,
     sacct,
     sacct_json,
+    events,
     measurements,
     quality,
     prices,

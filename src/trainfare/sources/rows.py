@@ -120,11 +120,17 @@ def open_delimited(engine: DuckDB, head: Head, into: str, problems: Problems) ->
     return True
 
 
-def open_json(engine: DuckDB, head: Head, into: str, problems: Problems) -> bool:
-    """Load JSON lines or a JSON list of objects into table `into`, every value as text; false if it is broken."""
+def open_json(engine: DuckDB, head: Head, into: str, problems: Problems, may_be_torn: bool = False) -> bool:
+    """Load JSON lines or a JSON list of objects into table `into`, every value as text; false if it is broken.
+
+    In a file that `may_be_torn`, a last line without its line end and its closing brace is not there yet.
+    """
     is_list = head.text.lstrip().startswith("[")
     if not (_read_json_list if is_list else _read_json_lines)(engine, head, problems):
         return False
+    if may_be_torn and not is_list and not _ends_with_line_end(head):
+        last = "line = (SELECT max(line) FROM json_rows) AND NOT json_valid(json)"
+        engine.table("json_rows", f"SELECT * FROM json_rows WHERE NOT ({last})")
     bad = "FROM json_rows WHERE NOT json_valid(json) OR json_type(json) <> 'OBJECT'"
     found = engine.rows(f"SELECT line {bad} ORDER BY line LIMIT {LISTED_PER_CHECK}")
     for (line,) in found:
@@ -142,6 +148,14 @@ def open_json(engine: DuckDB, head: Head, into: str, problems: Problems) -> bool
     engine.table(into, f"SELECT line{columns} FROM ({values})")
     engine.drop("json_rows")
     return True
+
+
+def _ends_with_line_end(head: Head) -> bool:
+    last = b""
+    with open_content(head.path, head.is_gzip) as content:
+        while block := content.read(1 << 20):
+            last = block[-1:]
+    return last == b"\n"
 
 
 def check_unique_names(names: Sequence[str], where: str, problems: Problems) -> bool:

@@ -371,21 +371,20 @@ FAILURE_ROWS = Table(
     ),
 )
 
+CLOSED_MONTHS = Table(
+    "closed_months",
+    "What changed for closed months, as far as this book adjusts them or states a difference; one row per currency.",
+    (
+        Column("month", TEXT, "the closed month"),
+        Column("built_from", TEXT, "the deliveries its adjustment was built from, as JSON; null: nothing is booked"),
+        Column("fingerprint", TEXT, "of everything that `moved` depends on; null: nothing but bills changed"),
+        Column("changed", TEXT, "what changed besides bills: the job log, the rules, or both; null: neither"),
+        Column("moved", MONEY, "what other payers would pay if the month was open; null: nothing but bills changed"),
+        Column("currency", TEXT, "the currency of that amount"),
+    ),
+)
+
 TABLES = (
-    CHARGES,
-    MACHINES,
-    PLACEMENTS,
-    USAGE,
-    QUALITY,
-    PRICES,
-    SHARES,
-    CONVERSIONS,
-    WORK,
-    CHECKPOINTING,
-    ESTIMATES,
-    PAST_ESTIMATES,
-    ESTIMATE_ERRORS,
-    FINDINGS,
-    FAILURE_MODES,
-    FAILURE_ROWS,
+    *(CHARGES, MACHINES, PLACEMENTS, USAGE, QUALITY, PRICES, SHARES, CONVERSIONS, WORK, CHECKPOINTING, ESTIMATES),
+    *(PAST_ESTIMATES, ESTIMATE_ERRORS, FINDINGS, FAILURE_MODES, FAILURE_ROWS, CLOSED_MONTHS),
 )

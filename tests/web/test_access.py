@@ -57,8 +57,8 @@ WHOLE_BILL = [
     "/statements/{file:str}",
 ]
 PROVIDER = ["/sign-in/oidc", "/sign-in/oidc/back"]
-FINANCE = ["/close"]
-FORMS = ["/close", "/sign-in", "/sign-out"]
+FINANCE = ["/close", "/reopen"]
+FORMS = ["/close", "/reopen", "/sign-in", "/sign-out"]
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def test_finance_closes_a_month_once_with_the_version_it_saw(signed: Signed) -> 
     ana, fin = session("ana"), session("fin")
     assert post("/close", f"{csrf}; {ana}", month="2026-10", version="1").status == 403
     page = server.ask("/close?month=2026-10", headers={"Cookie": f"{csrf}; {fin}"})
-    assert "Close 2026-10 permanently" in page.text
+    assert ">Close 2026-10</button>" in page.text
     assert post("/close", fin, month="2026-10", version="1").status == 403, (
         "a form of another site lacks our CSRF cookie"
     )

@@ -1,6 +1,7 @@
 """Closing a month: once, and only as it was published."""
 
 import contextlib
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from trainfare.books import close
 from trainfare.engine.duckdb import DuckDB, parquet
 
 from . import company
-from .company import DECEMBER, OCTOBER
+from .company import DECEMBER, NOVEMBER, OCTOBER
 from .folder import Workspace
 from .test_adjustments import restate
 
@@ -101,3 +102,69 @@ def test_a_version_published_during_the_check_is_not_closed(built: Workspace, mo
         "book 2026-10: version 2 was published in the meantime\n  Review it, then close that version.\n",
     )
     assert not built.book(OCTOBER).closed
+
+
+def test_months_are_closed_in_order(built: Workspace) -> None:
+    ran = built.run("close", NOVEMBER)
+    message = "book 2026-11: earlier months are still open: 2026-10\n  Close them first: trainfare close 2026-10\n"
+    assert (ran.code, ran.err) == (3, message)
+    built.close(OCTOBER)
+    built.close(NOVEMBER)
+
+
+def test_a_month_without_a_bill_is_closed_only_on_request(built: Workspace) -> None:
+    built.close(OCTOBER)
+    built.close(NOVEMBER)
+    restate(built, OCTOBER, "3")
+    built.build()
+    ran = built.run("close", DECEMBER)
+    assert ran.code == 3
+    assert ran.err.startswith("book 2026-12: this month has no bill, only ledgers or adjustments\n")
+    assert built.run("close", DECEMBER, "--without-bill").code == 0
+
+
+def test_closing_shows_first_what_it_freezes(built: Workspace) -> None:
+    ran = built.run("close", OCTOBER, "--dry-run")
+    assert ran.code == 0
+    for shown in ("cost by payer", "attempt", "idle", "open findings"):
+        assert shown in ran.out
+    assert not built.book(OCTOBER).closed
+    assert built.run("close", OCTOBER).out == ran.out
+
+
+def test_a_reopened_month_gets_new_rules_and_its_adjustments_are_gone(built: Workspace) -> None:
+    built.close(OCTOBER)
+    restate(built, OCTOBER, "50")
+    built.build()
+    assert built.total(NOVEMBER, source="cloud adjusting 2026-10") == 50
+    ran = built.run("reopen", OCTOBER, "--note", "wrong rule")
+    assert (ran.code, ran.err) == (
+        0,
+        "2026-10 is open again; it was closed with version 1. Build, review, and close it.\n",
+    )
+    built.build()
+    assert built.sources(NOVEMBER) == {"cloud"}
+    assert built.total(OCTOBER) == company.total(company.lines(OCTOBER)) + 50
+    with built.open() as store:
+        entries = [(row.what, json.loads(row.details)) for row in store.catalog.audit.entries()]
+    assert ("month reopened", {"month": "2026-10", "version": 1, "note": "wrong rule"}) in entries
+    assert built.run("verify").code == 0
+    built.close(OCTOBER)
+    assert built.book(OCTOBER).version == 2
+    assert built.run("verify").code == 0
+    built.require_sound()
+
+
+def test_only_the_last_closed_month_is_reopened_and_only_with_a_reason(built: Workspace) -> None:
+    ran = built.run("reopen", OCTOBER, "--note", "x")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "book 2026-10: this month is not closed")
+    built.close(OCTOBER)
+    built.close(NOVEMBER)
+    ran = built.run("reopen", OCTOBER, "--note", "x")
+    assert (ran.code, ran.err) == (
+        3,
+        "book 2026-10: later months are closed, and their books may adjust it: 2026-11\n"
+        "  Reopen the last one first: trainfare reopen 2026-11\n",
+    )
+    assert built.run("reopen", NOVEMBER, "--note", " ").code == 2
+    assert built.book(NOVEMBER).closed

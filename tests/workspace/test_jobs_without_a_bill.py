@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trainfare.cli import main
 
-from .company import DECEMBER, NOVEMBER
+from .company import DECEMBER, NOVEMBER, OCTOBER
 from .folder import Workspace
 
 NOTICE = "but no source has charges for this month: no book has them. Add its bill."
@@ -21,6 +21,7 @@ def test_a_build_names_the_months_whose_jobs_are_in_no_book(built: Workspace) ->
 
 
 def test_a_closed_month_whose_bill_is_gone_still_has_a_book(built: Workspace) -> None:
+    built.close(OCTOBER)
     built.close(NOVEMBER)
     (built.folder / "bills" / f"{NOVEMBER}.csv").unlink()
     assert not [line for line in built.build() if NOTICE in line]

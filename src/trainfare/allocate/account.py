@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainfare.allocate import phases, rules
+from trainfare.allocate import adjustments, phases, rules
 from trainfare.allocate.payer_codes import FIRST_SPECIAL_FRAGMENT, PayerCode, code_fragments
 from trainfare.allocate.weights import PACKAGE, SMALL_WEIGHT, Weighing, weigh_all
 from trainfare.engine.protocol import Engine
@@ -43,6 +43,7 @@ def run(engine: Engine, config: Config, month: Month, keep_weights: bool = False
     Weights outnumber everything else, so they are dropped after the split unless `keep_weights` is set, which lineage
     needs. If `divides_work` is set, make `phase_costs` from `work_spans`: what of the shares was lost or overhead.
     """
+    adjustments.none(engine)
     weigh_all(engine, route(engine, config, month), month, divides_work)
     phases.separate_pots(engine)
     _split_pots(engine, keep_weights)
@@ -96,6 +97,10 @@ def _split_pots(engine: Engine, keep_weights: bool) -> None:
     Pots of one scope and period differ only in category, so they share a row with a column for each basis and category.
     """
     numbers = [number for (number,) in engine.rows("SELECT number FROM categories ORDER BY number")]
+    if not numbers:  # a month in which only adjustments are booked
+        money = ", ".join(f"{basis} DECIMAL(38,12)" for basis in BASES)
+        engine.values("direct_parts", f"route INTEGER, payer_day BIGINT, category INTEGER, {money}", [])
+        return
     pots = _Pots(numbers, fits_64_bits(engine))
     columns = ", ".join(pots.columns)
     line_sums = ", ".join(

@@ -1,9 +1,14 @@
 -- Find every source and currency whose shares do not add up to its charges, digit for digit.
--- In: charge_kinds, share_kind_totals, share_kinds. Out: rows that must not exist.
+-- In: charge_kinds, adjustment_totals, share_kind_totals, share_kinds. Out: rows that must not exist.
 WITH charged AS (
   SELECT source, currency, sum(effective) AS effective, sum(billed) AS billed, sum(list) AS list,
     sum(contracted) AS contracted
-  FROM charge_kinds WHERE month = {{month}} GROUP BY source, currency
+  FROM (
+    SELECT source, currency, effective, billed, list, contracted FROM charge_kinds WHERE month = {{month}}
+    UNION ALL
+    SELECT source, currency, effective, billed, list, contracted FROM adjustment_totals
+  )
+  GROUP BY source, currency
 ),
 shared AS (
   SELECT k.source, k.currency, sum(s.effective) AS effective, sum(s.billed) AS billed, sum(s.list) AS list,

@@ -87,7 +87,10 @@ def store(engine: DuckDB, path: Path) -> None:
     for name, select in STORED_TABLES.items():
         engine.run(f"CREATE TABLE account.{name} AS {select}")
     spent = "SELECT count(*) > 0 FROM spend_parts"
-    properties = f"SELECT {fits_64_bits(engine)} AS fits_64_bits, ({spent}) AS has_spend"
+    # Kinds of charges are known only for the month itself, not for closed months that it adjusts.
+    known = "SELECT count(*) FROM kind_routes k ANTI JOIN charge_kinds c ON c.kind = k.kind"
+    is_small = fits_64_bits(engine) and not engine.row(known)[0]
+    properties = f"SELECT {is_small} AS fits_64_bits, ({spent}) AS has_spend"
     engine.run(f"CREATE TABLE account.properties AS {properties}")
     engine.run("DETACH account")
 

@@ -5,10 +5,10 @@ from datetime import datetime
 
 import msgspec
 
-from trainfare.allocate import account
-from trainfare.books import tables, unbilled, withdraw
+from trainfare.allocate import account, adjustments
+from trainfare.books import restate, tables, unbilled, withdraw
 from trainfare.books.context import BuildContext, Progress, no_progress
-from trainfare.books.inputs import Inputs, no_charges, read_inputs
+from trainfare.books.inputs import Inputs, load_charges, no_charges, read_inputs
 from trainfare.books.month import normalize_month
 from trainfare.books.tables import BookDraft
 from trainfare.engine import choice
@@ -49,7 +49,7 @@ def build_books(
         # Look up the current versions before reading: a build that publishes in the meantime saw newer files, and wins.
         current = {month: store.catalog.latest(month) for month in store.catalog.months()}
         inputs = read_inputs(context, store, build_id)
-        months = sorted({*inputs.charges.months, *withdraw.candidates(current, inputs.charges.months)})
+        months = sorted({*inputs.months, *withdraw.candidates(current, inputs.months)})
         unbilled.report_jobs(context, inputs.delivered, {*months, *current})
         if only and only not in months:
             raise no_charges(only, inputs.charges.months)
@@ -75,13 +75,18 @@ def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> Bui
     if current and current.inputs_sha256 == fingerprint and not unusable:
         return BuildResult(current, is_new=False)
 
-    if not normalize_month(context, inputs.charges, month, files, inputs.delivered):
+    charges = inputs.charges
+    if restate.run(context, draft.store, inputs.closed_into(month), draft.stated_before()):
+        charges = load_charges(context, inputs.delivered)  # rebuilt months have replaced them
+    has_charges = normalize_month(context, charges, month, files, inputs.delivered)
+    if not has_charges and not restate.has_shares(context.engine):
         book = withdraw.withdraw(context, inputs, draft, fingerprint)
         return BuildResult(book, is_new=book is not current) if book else None
 
     context.progress(f"allocating {month}")
     lost_work.find_spans(context.engine)
     account.run(context.engine, context.config, month, divides_work=True)
+    adjustments.add(context.engine)
     account.write_shares(context.engine, month, draft.files["shares"])  # requires that they equal the charges
     tables.make_settings(context, inputs.charges.recorded_as_of)
     previous = draft.previous_files(inputs.unusable)

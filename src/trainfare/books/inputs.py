@@ -9,7 +9,7 @@ import msgspec
 
 from trainfare.allocate import rules
 from trainfare.books import adjust, intake
-from trainfare.books.adjust import NOTHING_BOOKED, Adjustment, BookedRates
+from trainfare.books.adjust import NOTHING_BOOKED, BookedRates, ClosedMonth
 from trainfare.books.context import BuildContext
 from trainfare.engine.protocol import Engine
 from trainfare.errors import IncompleteError, TrainfareError
@@ -52,7 +52,8 @@ class Inputs:
     """Everything that books are built from."""
 
     delivered: Sequence[DeliveredFile]
-    adjustments: Sequence[Adjustment]
+    closed: Sequence[ClosedMonth]
+    """The closed months, and what changed for them."""
     charges: LoadedCharges
     month_digests: Mapping[tuple[int, Month], str]
     """For bills of several months, a digest of each month's charges, by delivery and month."""
@@ -62,10 +63,19 @@ class Inputs:
     def unusable_files_of(self, book: Book | None) -> set[str]:
         return self.unusable.intersection(book.files.values()) if book else set()
 
-    def delivery_numbers(self, month: Month) -> tuple[int, ...]:
-        """The deliveries that it takes to reopen a month's book, including removed files with adjustments."""
-        removed = (file for one in self.adjustments if one.into == month for file in one.removed_files)
-        return tuple({file.number: None for file in (*self.delivered, *removed)})
+    def closed_into(self, month: Month) -> list[ClosedMonth]:
+        """The closed months whose adjustments are booked in an open month."""
+        return [one for one in self.closed if one.into == month]
+
+    @property
+    def months(self) -> list[Month]:
+        """The months with charges, and those in which only adjustments are booked."""
+        return sorted({*self.charges.months, *(one.into for one in self.closed if one.is_adjusted)})
+
+    @property
+    def delivery_numbers(self) -> tuple[int, ...]:
+        """The deliveries that it takes to run the account of a book again."""
+        return tuple(file.number for file in self.delivered)
 
     def fingerprint(self, context: BuildContext, month: Month, relevant: Sequence[DeliveredFile]) -> str:
         """A fingerprint of a month's inputs: the settings that matter, its deliveries and its adjustments.
@@ -83,7 +93,7 @@ class Inputs:
         )
         recorders = sorted({file.source for file in relevant if file.is_recording})
         lines += [f"{source}|recorded|{recording.digest(context.reader, source, month)}" for source in recorders]
-        lines += [line for one in self.adjustments if one.into == month for line in one.contents()]
+        lines += [line for one in self.closed_into(month) for line in one.contents()]
         lines.append(self.charges.conversion.fingerprint(month))
         if is_estimated(context.engine, context.config, month):
             lines.append(min(context.as_of, month.end).isoformat())
@@ -110,39 +120,43 @@ def read_inputs(context: BuildContext, store: Store, build_id: str) -> Inputs:
     """Read the sources into the store, find what changes closed months, and load all charges."""
     unusable = store.unusable_files()
     delivered = intake.into_store(context, store, build_id)
-    adjustments = adjust.find(context, store, delivered)
-    booked = adjust.booked_rates(context.reader, store, adjustments)
-    charges = load_charges(context, delivered, adjustments, booked)
-    return Inputs(delivered, adjustments, charges, _month_digests(context, delivered, charges), unusable)
+    closed = adjust.find(context, store, delivered)
+    charges = load_charges(context, delivered)
+    return Inputs(delivered, closed, charges, _month_digests(context, delivered, charges), unusable)
 
 
 def load_charges(
     context: BuildContext,
     delivered: Sequence[DeliveredFile],
-    adjustments: Sequence[Adjustment] = (),
     booked: BookedRates = NOTHING_BOOKED,
+    closed: Month | None = None,
 ) -> LoadedCharges:
     """Load the charges of all deliveries, converted to the configured currency.
 
-    Ledgers are amortized over the months of bills, jobs and time entries; they open no other months.
+    Ledgers are amortized over the months of bills, jobs and time entries; they open no other months. With `closed`, the
+    charges of this month are loaded to rebuild it, at its booked rates.
     """
     engine, config = context.engine, context.config
     context.progress("reading bills")
     conversion = _conversion(context, delivered, booked)
-    selects = [conversion.convert(select) for select in deliveries.charge_selects(engine.reader, config, delivered)]
-    selects += [
-        conversion.convert(select, one.month) for one in adjustments for select in one.selects(engine.reader, config)
-    ]
+    bills = deliveries.charge_selects(engine.reader, config, delivered)
+    selects = [conversion.convert(_only(select, closed), closed) for select in bills]
     kinds = facts.make_charges(engine, selects, rules.matched_columns(rules.in_force(config)))
     if ledgers.has_ledgers(delivered):
         context.progress("amortizing ledgers")
-        months = {*_charged_months(engine), *ledgers.active_months(engine.reader, delivered)}
-        ledgers.amortize(engine.reader, config, delivered, sorted(months), context.as_of, AMORTIZED)
-        kinds = facts.add_charges(engine, kinds, conversion.convert(f"SELECT * FROM {AMORTIZED}"))
+        active = {*_charged_months(engine), *ledgers.active_months(engine.reader, delivered)}
+        months = [closed] if closed else sorted(active)
+        ledgers.amortize(engine.reader, config, delivered, months, context.as_of, AMORTIZED)
+        kinds = facts.add_charges(engine, kinds, conversion.convert(f"SELECT * FROM {AMORTIZED}", closed))
     as_of = context.as_of.isoformat() if config.estimate or ledgers.has_ledgers(delivered) else None
     by_month = facts.charged_by_month(engine)
     charges = LoadedCharges(sorted(by_month), by_month, kinds, conversion, as_of)
     return _with_estimated_months(context, delivered, charges)
+
+
+def _only(charges: str, month: Month | None) -> str:
+    """Return a SELECT of the charges of one month, or of all."""
+    return f"SELECT * FROM ({charges}) WHERE {deliveries.BILLING_MONTH} = DATE '{month}-01'" if month else charges
 
 
 def is_estimated(engine: Engine, config: Config, month: Month) -> bool:

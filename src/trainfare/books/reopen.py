@@ -6,12 +6,14 @@ The result can be stored in a file, so that many questions are answered by one r
 import hashlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from trainfare.allocate import account, lineage
+from trainfare.allocate import account, lineage, merged_accounts
 from trainfare.allocate.lineage import Account, attached
-from trainfare.books import adjust, tables
+from trainfare.books import adjust, restate, tables
+from trainfare.books.adjust import ClosedMonth
 from trainfare.books.context import BuildContext
 from trainfare.books.inputs import ACCOUNT_VERSION, load_charges
 from trainfare.books.month import normalize_month
@@ -24,7 +26,7 @@ from trainfare.query.explain import Explanation, explanation, require_job, store
 from trainfare.query.open_books import open_books
 from trainfare.settings.config import restore_settings
 from trainfare.sources import deliveries
-from trainfare.sources.deliveries import DeliveredFile
+from trainfare.sources.deliveries import ADJUSTING, DeliveredFile
 from trainfare.store import Book, Store
 
 __all__ = (
@@ -42,18 +44,37 @@ __all__ = (
 def reopen(store: Store, book: Book, engine: DuckDB) -> tuple[list[DeliveredFile], tuple[DeliveredFile, ...]]:
     """Run the account of a published book again; return its deliveries, and those whose charges it reverses."""
     (settings,) = engine.row(f"SELECT settings FROM {parquet(store.files(book).files['settings'])}")
-    context = BuildContext(engine, restore_settings(settings), adjust.book_as_of(engine, store, book))
+    context = BuildContext(engine, restore_settings(settings), adjust.settings_of(engine, store, book)[1])
     rows = store.catalog.deliveries(book.deliveries)
     delivered = [deliveries.from_catalog(row, store.archive(row)) for row in rows]
     deliveries.prepare_recordings(engine, delivered)
     engine.drop("attempts", "machines", *tables.READABLE_NAMES)  # an open book in this engine has the same names
-    adjustments = adjust.find_again(context, store, delivered, book)
-    charges = load_charges(context, delivered, adjustments, adjust.booked_rates(engine, store, adjustments))
+    charges = load_charges(context, delivered)
     normalize_month(context, charges, book.month, charges.relevant(engine, delivered, book.month))
     account.run(engine, context.config, book.month, keep_weights=True)
-    reversed_files = tuple(dict.fromkeys(file for one in adjustments for file in one.reversed_files))
-    _make_delivered_files(engine, [*delivered, *reversed_files])
+    adjusted = adjust.find_again(context, store, book)
+    if adjusted:
+        _merge_adjustments(context, store, book, adjusted)
+    restated = [file for one in adjusted for file in one.files]
+    reversed_files = tuple({file.number: file for one in adjusted for file in one.booked_files}.values())
+    _make_delivered_files(engine, [*delivered, *restated, *reversed_files])
+    delivered = [*{file.number: file for file in (*delivered, *restated)}.values()]
     return delivered, reversed_files
+
+
+def _merge_adjustments(context: BuildContext, store: Store, book: Book, adjusted: Sequence[ClosedMonth]) -> None:
+    """Add to the account in the engine those of the months that it adjusts, as rebuilt and, reversed, as booked."""
+    engine = context.reader
+    merged_accounts.start(engine)
+    number = 0
+    for one in adjusted:
+        config, as_of = adjust.settings_of(engine, store, one.closing)
+        booked_as_of = adjust.settings_of(engine, store, one.adjusting[-1])[1] if one.adjusting else as_of
+        for sign, files, until in ((1, one.files, context.as_of), (-1, one.booked_files, booked_as_of)):
+            if restate.rebuild(replace(context, as_of=until), store, one, files, config, keep_weights=True):
+                number += 1
+                merged_accounts.keep(engine, number, f"{ADJUSTING}{one.month}", book.month, sign)
+    merged_accounts.merge(engine)
 
 
 def _make_delivered_files(engine: DuckDB, delivered: Sequence[DeliveredFile]) -> None:

@@ -19,7 +19,7 @@ from trainfare.normalize import estimates
 from trainfare.period import Month
 from trainfare.settings.config import dump_settings
 from trainfare.store import Book, NewBook, Store, Total, book_views
-from trainfare.tables import BASES, CONVERSIONS, ESTIMATE_ERRORS, ESTIMATES, PAST_ESTIMATES, Table
+from trainfare.tables import BASES, ESTIMATE_ERRORS, ESTIMATES, PAST_ESTIMATES, Table
 
 PACKAGE = "trainfare.measures"
 TABLES = {
@@ -46,6 +46,7 @@ TABLES = {
     "failure_mode_evidence": "failure_mode_evidence",
     "rules_in_force": "rules_in_force",
     "settings": "settings",
+    "closed_months": "closed_months",
 }
 """The files of a book, and the table in the engine that each is written from."""
 KEPT_AFTER_WITHDRAWAL = ("estimate_errors", "rules_in_force", "settings")
@@ -55,6 +56,7 @@ READABLE_NAMES = (*TABLES, *book_views.NUMBERED)
 COST_TABLES = (
     *("shares", "share_kinds", "payers", "book_attempts", "book_placements", "book_machines", "bill_totals"),
     *("conversions", "estimates", "past_estimates", "estimate_errors", "findings", "rules_in_force", "settings"),
+    "closed_months",
 )
 """The tables that a cost report reads."""
 
@@ -79,6 +81,12 @@ class BookDraft:
         """The files of the current version that are neither missing nor damaged."""
         return dict(self.store.files(self.current, unusable).files) if self.current else {}
 
+    def stated_before(self) -> list[Location]:
+        """The files that state what would move in closed months: of the current version, and of the month before."""
+        before = self.store.catalog.latest(self.month.previous())
+        found = (self.store.table(book, "closed_months") for book in (self.current, before) if book)
+        return [path for path in found if path]
+
     def publish(self, engine: Engine, inputs: Inputs, fingerprint: str, complete_through: datetime | None) -> Book:
         """Publish the written files as the next version."""
         book = NewBook(
@@ -88,7 +96,7 @@ class BookDraft:
             files={name: self.store.lake.relative(path) for name, path in self.files.items()},
             rows={name: engine.row(f'SELECT count(*) FROM "{table}"')[0] for name, table in TABLES.items()},
             totals=tuple(Total(*total) for total in totals(engine)),
-            deliveries=inputs.delivery_numbers(self.month),
+            deliveries=inputs.delivery_numbers,
         )
         return self.store.publish(self.month, self.current.version if self.current else None, book)
 
@@ -127,7 +135,7 @@ def measure(
     for step in ("book_attempts", "book_machines", "bill_totals", "stored_estimates"):
         engine.step(PACKAGE, step, step)
     engine.step(PACKAGE, "cost_summary", "cost_summary", {"first_special": str(book_views.FIRST_SPECIAL)})
-    _make_conversions(engine)
+    make_conversions(engine)
     _make_estimate_errors(engine, month, previous)
     record_problems.run(engine, month, second)
     if not only_cost:
@@ -157,12 +165,12 @@ def _estimated_through(engine: Engine) -> int:
     return int(last)
 
 
-def _make_conversions(engine: Engine) -> None:
+def make_conversions(engine: Engine) -> None:
     """Make `conversions`. If nothing was converted, skip reading the bill for it."""
     if engine.row("SELECT count(*) FROM routed_kinds WHERE converted_from IS NOT NULL")[0]:
         engine.step(PACKAGE, "conversions", "conversions")
     else:
-        engine.table("conversions", f"SELECT {_nulls(CONVERSIONS)} WHERE false")
+        engine.table("conversions", "SELECT * FROM adjustment_conversions")
 
 
 def _nulls(table: Table) -> str:

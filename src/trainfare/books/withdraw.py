@@ -47,7 +47,7 @@ def withdraw(context: BuildContext, inputs: Inputs, draft: BookDraft, fingerprin
         files={name: draft.store.lake.relative(path) for name, path in files.items()},
         rows={name: engine.row(f"SELECT count(*) FROM {parquet(path)}")[0] for name, path in files.items()},
         totals=(),
-        deliveries=inputs.delivery_numbers(draft.month),
+        deliveries=inputs.delivery_numbers,
     )
     return draft.store.publish(draft.month, current.version, book)
 

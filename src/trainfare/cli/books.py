@@ -1,17 +1,19 @@
-"""`trainfare reconcile`, `diff` and `close`."""
+"""`trainfare reconcile`, `diff`, `close` and `reopen`."""
 
 import getpass
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
-from trainfare.books.close import close_month
+from trainfare.books.close import Frozen, close_month, preview_closing, reopen_month
 from trainfare.books.compare import causes, difference, is_same_bill
 from trainfare.cli import options, output, published, terminal
 from trainfare.cli.output import Listing
 from trainfare.errors import IncompleteError
+from trainfare.money import decimal_text
 from trainfare.period import Month
 from trainfare.query.reconcile import KEYS
 from trainfare.query.reconcile import reconcile as reconciled
@@ -21,6 +23,9 @@ from trainfare.tables import BASES
 
 PAYER_COLUMNS = ("payer", "rule", "reason", "before", "after", "change", "currency")
 BILL_COLUMNS = ("source", "category", "rule", "before", "after", "change", "currency")
+PAYER_KIND_COLUMNS = ("payer_kind", "effective", "billed", "currency")
+FINDING_COLUMNS = ("code", "what", "rows", "at_stake", "currency")
+RATE_COLUMNS = ("converted_from", "currency", "lowest", "highest", "days")
 SAME_BILL = "the bill is the same, other rules match its charges"
 CHANGED_BILL = "changes on the bill"
 
@@ -104,12 +109,50 @@ def _single_version(store: Store, month: Month) -> IncompleteError:
 @click.argument("month", metavar="YYYY-MM")
 @options.workspace_option
 @click.option("--note", default="", help="Why it is closed, or a reference number.")
-def close(month: str, workspace: Path, note: str) -> None:
-    """Close a month: its book does not change any more, and later changes are booked in the next open month."""
+@click.option("--without-bill", is_flag=True, help="Close a month that has only ledgers or adjustments.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be frozen.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation. It is asked for only at a terminal.")
+def close(month: str, workspace: Path, note: str, without_bill: bool, dry_run: bool, yes: bool) -> None:
+    """Close a month: show what is frozen, then freeze it. Later changes are booked in the next open month."""
     with ExitStack() as stack:
         config = options.load_settings(workspace)
         store = published.open_store(stack, config, workspace)
         wanted = options.parse_month(month, "MONTH")
         assert wanted is not None
-        closed = close_month(store, wanted, getpass.getuser(), note)
+        frozen = preview_closing(store, wanted)
+        if frozen and not frozen.book.closed and not frozen.book.is_withdrawn:
+            _show_frozen(frozen)
+        if dry_run:
+            return
+        if sys.stdin.isatty() and not yes:
+            click.confirm(f"Close {wanted}?", abort=True, err=True)
+        closed = close_month(store, wanted, getpass.getuser(), note, without_bill)
     terminal.message(f"{closed.month} is closed with version {closed.version}.")
+
+
+def _show_frozen(frozen: Frozen) -> None:
+    title = f"Book {frozen.book.month} version {frozen.book.version}"
+    terminal.show(records.as_table(f"{title}: cost by payer", frozen.payers, PAYER_KIND_COLUMNS))
+    if frozen.findings:
+        terminal.show(records.as_table(f"{title}: open findings", frozen.findings, FINDING_COLUMNS))
+    if frozen.rates:
+        terminal.show(records.as_table(f"{title}: exchange rates", frozen.rates, RATE_COLUMNS))
+    for currency, amount in frozen.estimated.items():
+        terminal.show(f"{title}: {decimal_text(amount)} {currency} is estimated")
+
+
+@click.command()
+@click.argument("month", metavar="YYYY-MM")
+@options.workspace_option
+@click.option("--note", required=True, help="Why it is reopened. It is kept in the audit log.")
+def reopen(month: str, workspace: Path, note: str) -> None:
+    """Reopen the last closed month, so that the next build applies today's rules and job logs to it."""
+    with ExitStack() as stack:
+        config = options.load_settings(workspace)
+        store = published.open_store(stack, config, workspace)
+        wanted = options.parse_month(month, "MONTH")
+        assert wanted is not None
+        before = reopen_month(store, wanted, getpass.getuser(), note)
+    terminal.message(
+        f"{wanted} is open again; it was closed with version {before.version}. Build, review, and close it."
+    )

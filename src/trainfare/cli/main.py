@@ -27,6 +27,7 @@ GROUPS = {
         "reconcile": ("trainfare.cli.books:reconcile", "Reconcile a book with the bill."),
         "diff": ("trainfare.cli.books:diff", "Compare two versions of a month."),
         "close": ("trainfare.cli.books:close", "Close a month, so that it does not change any more."),
+        "reopen": ("trainfare.cli.books:reopen", "Reopen the last closed month; an audited exception."),
         "rules": ("trainfare.cli.rules:rules", "Preview the allocation rules."),
     },
     "Measure": {

@@ -167,6 +167,13 @@ RECORD_PROBLEMS = (
         "or one name stands for two resources at a time: jobs on it pay for both",
         "Keep one row per resource and name, or distinguish the rows by existed_from and existed_to.",
     ),
+    RecordProblem(
+        "CLOSED_MONTH_CHANGED",
+        "the job log or the rules of a closed month changed since: its book stays as it is, and this much would be "
+        "allocated to other payers",
+        "Restore the job log or the rules; or let an admin reopen the month with `trainfare reopen`, build, and close "
+        "it again.",
+    ),
 )
 
 

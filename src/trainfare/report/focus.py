@@ -108,7 +108,8 @@ def select(origin: str, columns: Mapping[str, str], delivery: int, sign: int = 1
     return (
         f"SELECT {', '.join(selected)} FROM allocations p JOIN ({origin}) b ON b.line = p.line "
         "JOIN delivered_files f ON f.delivery = p.delivery "
-        "LEFT JOIN attempts a ON a.job_id = p.job_id AND a.attempt = p.attempt "
+        "LEFT JOIN (SELECT * FROM attempts QUALIFY row_number() OVER (PARTITION BY job_id, attempt "
+        "ORDER BY attempt_key) = 1) a ON a.job_id = p.job_id AND a.attempt = p.attempt "
         "LEFT JOIN line_rates r ON r.delivery = p.delivery AND r.line = p.line "
         f"WHERE p.delivery = {delivery}"
     )
@@ -156,9 +157,9 @@ def rows_of_book(store: Store, book_: Book, engine: DuckDB) -> str:
     lineage.open_everything(engine)
     engine.table("line_rates", line_rates(book_.month))
     selects = []
-    for file in (*delivered, *reversed_):
+    for file, sign in (*((file, 1) for file in delivered), *((file, -1) for file in reversed_)):
         if file.is_bill:
-            origin, sign = parquet_rows(file.archive), -1 if file in reversed_ else 1
+            origin = f"SELECT * REPLACE ({sign} * line AS line) FROM ({parquet_rows(file.archive)})"
             selects.append(select(origin, engine.columns(f"({origin})"), file.number, sign))
     for (number,) in engine.rows("SELECT DISTINCT delivery FROM allocations WHERE origin <> 'bill' ORDER BY delivery"):
         origin = ledger_select(number)

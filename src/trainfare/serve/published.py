@@ -13,8 +13,8 @@ from trainfare.store.records import Closing
 class Published:
     """Every version of every month, in order, and the closings, at one point in time."""
 
-    mark: tuple[int, int]
-    """Changes with each publication and closing."""
+    mark: tuple[int, int, int]
+    """Changes with each publication, closing and reopening."""
     books: list[Book]
     closings: dict[Month, Closing]
 

@@ -1,13 +1,13 @@
 """Ingestion of files: recognize each one, check every row, and archive a copy that never changes. All or nothing."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location, ObjectLocation, locate, matching_files, modification_stamp
 from trainfare.period import Month
@@ -17,7 +17,7 @@ from trainfare.sources.head import CHANGED, measure
 from trainfare.sources.kinds import Kind
 from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
 from trainfare.sources.recordings import recording
-from trainfare.tables import BASES, CHARGES, Table
+from trainfare.tables import CHARGES, Table
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
@@ -265,25 +265,3 @@ def month_digests(engine: DuckDB, config: Config, bill: DeliveredFile) -> dict[M
     checksum = f"CAST(sum(CAST(hash({columns}) AS HUGEINT)) AS VARCHAR)"
     found = engine.rows(f"SELECT {BILLING_MONTH}, count(*), {checksum}, sum(effective) FROM ({select}) GROUP BY 1")
     return {Month.of(day): f"{lines}|{hashed}|{total}" for day, lines, hashed, total in found}
-
-
-def adjustment_selects(
-    engine: DuckDB, config: Config, bills: Sequence[DeliveredFile], closed: Month, into: Month, sign: int
-) -> list[str]:
-    """Return the charges of a closed month in these bills, booked in `into`; with sign -1 they are reversed."""
-    return [adjustment_select(select, closed, into, sign) for select in charge_selects(engine, config, bills)]
-
-
-def adjustment_select(charges: str, closed: Month, into: Month, sign: int) -> str:
-    """Return the charges of a closed month in a SELECT, booked in `into`.
-
-    Reversed charges that do not come from a bill have negative lines.
-    """
-    changed = {"billing_start": f"TIMESTAMP '{into}-01'", "billing_end": f"TIMESTAMP '{into}-01'"}
-    changed |= {name: f"{sign} * {name}" for name in BASES}
-    changed |= {
-        "source": f"source || {quoted(f'{ADJUSTING}{closed}')}",
-        "line": f"CASE origin WHEN 'bill' THEN line ELSE {sign} * line END",
-    }
-    columns = ", ".join(f"{changed.get(name, name)} AS {name}" for name in CHARGES.names)
-    return f"SELECT {columns} FROM ({charges}) WHERE {BILLING_MONTH} = DATE '{closed}-01'"

@@ -98,6 +98,12 @@ class Store:
         integrity.copy_checksums(self)
         return closing
 
+    def reopen(self, month: Month, by: str, note: str) -> Closing:
+        """Reopen a closed month, and return how it was closed."""
+        closing = self.catalog.reopen(month, by, note)
+        integrity.copy_checksums(self)
+        return closing
+
     def files(self, book: Book, without: Set[str] = frozenset()) -> BookFiles:
         """The locations of a book's tables, which are as they were published; `without` names files to leave out."""
         paths = {name: self.lake.path(path) for name, path in book.files.items() if path not in without}

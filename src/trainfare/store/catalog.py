@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, Table, func, insert, select, union, u
 from trainfare.errors import DamagedError, IncompleteError, Problems, TrainfareError
 from trainfare.files.digests import Digest
 from trainfare.period import Month
-from trainfare.store import audit, checked_rows, checksums, delivery_rows
+from trainfare.store import audit, checked_rows, checksums, closings, delivery_rows
 from trainfare.store.access import Access
 from trainfare.store.audit import Audit
 from trainfare.store.builds import Builds, require_not_abandoned
@@ -204,14 +204,15 @@ class Catalog:
         with self._database.read() as connection:
             return _books(connection, checked_rows.with_closing().order_by(BOOKS.c.month, BOOKS.c.version))
 
-    def change_marker(self) -> tuple[int, int]:
-        """A value that changes whenever a book is published or a month is closed. It is cheap to query."""
+    def change_marker(self) -> tuple[int, int, int]:
+        """A value that changes whenever a book is published or a month is closed or reopened. It is cheap to query."""
         published = select(
-            func.coalesce(func.max(BOOKS.c.id), 0), select(func.count(CLOSINGS.c.month)).scalar_subquery()
+            func.coalesce(func.max(BOOKS.c.id), 0),
+            select(func.count(CLOSINGS.c.month)).scalar_subquery(),
+            select(func.coalesce(func.max(CLOSINGS.c.audit_rows), 0)).scalar_subquery(),
         )
         with self._database.read() as connection:
-            newest, closed = connection.execute(published).one()
-        return newest, closed
+            return connection.execute(published).one()._tuple()
 
     def months(self) -> list[Month]:
         """The months that have a book, in order."""
@@ -221,12 +222,12 @@ class Catalog:
     # Closings
 
     def close(self, month: Month, by: str, note: str, version: int | None = None) -> Closing:
-        """Close a month with its latest version, provided that is still `version`. A month is closed once, for good."""
+        """Close a month with its latest version, provided that is still `version`. A month is closed once."""
         with self._database.write() as connection:
             book = connection.execute(_newest_first(month).limit(1)).mappings().first()
             if book is None:
                 raise _no_book(month)
-            if earlier := _closing(connection, month):
+            if earlier := closings.of_month(connection, month):
                 on, version = f"{earlier.closed_at:%Y-%m-%d}", earlier.version
                 what = f"it was closed on {on} by {earlier.closed_by}, with version {version}"
                 raise TrainfareError(f"book {month}", what, _CLOSED_HELP)
@@ -239,15 +240,20 @@ class Catalog:
             logged = checksums.recorded(connection).get(AUDIT.name)
             anchor = (logged.rows, logged.head) if logged else (None, None)
             closing = Closing(month, book["version"], _now(), by, note, *anchor)
-            row_sha256 = checksums.of_closing(closing)
-            row = {name: value for name, value in vars(closing).items() if name != "version"}
-            connection.execute(insert(CLOSINGS), row | {"book_id": book["id"], "row_sha256": row_sha256})
-            checksums.extend(connection, CLOSINGS, row_sha256)
+            closings.add(connection, closing, book["id"])
+            return closing
+
+    def reopen(self, month: Month, by: str, note: str) -> Closing:
+        """Reopen a closed month, and return how it was closed. The audit log keeps both."""
+        with self._database.write() as connection:
+            closing = closings.remove(connection, month)
+            details = {"month": str(month), "version": closing.version, "note": note}
+            audit.append(connection, by, "month reopened", details)
             return closing
 
     def closing(self, month: Month) -> Closing | None:
         with self._database.read() as connection:
-            return _closing(connection, month)
+            return closings.of_month(connection, month)
 
     def closings(self) -> dict[Month, Closing]:
         """The closing of every closed month."""
@@ -311,7 +317,7 @@ def _require_balance(month: Month, totals: Iterable[Total]) -> None:
 
 
 def _require_still_open(connection: Connection, month: Month) -> None:
-    if closing := _closing(connection, month):
+    if closing := closings.of_month(connection, month):
         raise IncompleteError(f"book {month}", f"the month is closed, with version {closing.version}", _CLOSED_HELP)
 
 
@@ -367,9 +373,3 @@ def _newest_first(month: Month) -> Select[Any]:
 
 def _books(connection: Connection, query: Select[Any]) -> list[Book]:
     return checked_rows.books(connection, query, checksums.require_counts(connection))
-
-
-def _closing(connection: Connection, month: Month) -> Closing | None:
-    is_checked = checksums.require_counts(connection)
-    row = connection.execute(checked_rows.closed().where(CLOSINGS.c.month == month)).first()
-    return checked_rows.closing(row, is_checked) if row else None

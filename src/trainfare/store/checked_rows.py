@@ -98,6 +98,11 @@ def _in_order(connection: Connection, table: Table) -> list[str | None]:
     return list(connection.execute(select(table.c.row_sha256).order_by(*_ORDER[table])).scalars())
 
 
+def record_closings(connection: Connection) -> None:
+    """Record the checksums of the closings after one was removed."""
+    checksums.replace(connection, CLOSINGS, (row or "" for row in _in_order(connection, CLOSINGS)))
+
+
 def record_all(connection: Connection, digests: Mapping[str, Digest]) -> None:
     """Record the digests of all files that a catalog of an older Trainfare names, and the checksums of its rows."""
     for path, one in digests.items():

@@ -32,6 +32,13 @@ def may_close(connection: Connection, _: BaseRouteHandler) -> None:
         raise ForbiddenError(connection.user.name, "you may not close months", do)
 
 
+def may_reopen(connection: Connection, _: BaseRouteHandler) -> None:
+    """Require admin, signed in."""
+    if not connection.user.reopens:
+        do = "Ask someone with the role admin."
+        raise ForbiddenError(connection.user.name, "you may not reopen closed months", do)
+
+
 def may_scrape(connection: Connection, route: BaseRouteHandler) -> None:
     """Require full visibility and, for a token, the scope for metrics."""
     if "metrics" not in connection.user.scopes:

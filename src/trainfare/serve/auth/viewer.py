@@ -32,6 +32,11 @@ class Viewer:
         return self.role in ("finance", "admin") and not self.is_token
 
     @property
+    def reopens(self) -> bool:
+        """Whether they may reopen closed months."""
+        return self.role == "admin" and not self.is_token
+
+    @property
     def sees_all(self) -> bool:
         return self.visibility is None
 

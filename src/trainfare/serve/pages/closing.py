@@ -1,4 +1,4 @@
-"""Closing a month in the browser: a confirmation page, and the form that closes it."""
+"""Closing and reopening a month in the browser: confirmation pages, and the forms that do it."""
 
 from typing import Annotated, Any
 
@@ -9,12 +9,12 @@ from litestar.params import Body, QueryParameter
 from litestar.response import Redirect
 from litestar.utils.scope.state import ScopeState
 
-from trainfare.books.close import close_month
+from trainfare.books.close import close_month, preview_closing, reopen_month
 from trainfare.errors import TrainfareError
 from trainfare.money import decimal_text
 from trainfare.report.render import money
 from trainfare.serve.api.parameters import select_book
-from trainfare.serve.auth.permissions import may_close, sees_everything
+from trainfare.serve.auth.permissions import may_close, may_reopen, sees_everything
 from trainfare.serve.auth.viewer import Viewer
 from trainfare.serve.books import BookReader
 from trainfare.serve.pages import layout
@@ -39,12 +39,19 @@ def confirm(
 ) -> Response[str]:
     """Show what would be closed, with a form to confirm it."""
     book = select_book(book_reader, month)
+    frozen = preview_closing(book_reader.store, book.month)
+    assert frozen is not None, "it was selected among the published books"
     text = (
         layout.environment()
         .get_template("close.html")
         .render(
             book=book,
             totals=_totals(book),
+            payers=[row | {"cost": money(row["effective"])} for row in frozen.payers],
+            findings=[row | {"amount": money(row["at_stake"])} for row in frozen.findings],
+            rates=frozen.rates,
+            estimated={currency: money(amount) for currency, amount in frozen.estimated.items()},
+            has_bill=frozen.has_bill,
             closing=book_reader.published.closings.get(book.month),
             back=_monthly_close(book),
             token=ScopeState.from_scope(request.scope).csrf_token,
@@ -84,8 +91,38 @@ def close(
     if str(newest.version) != data.get("version"):
         what = f"version {newest.version} was published in the meantime"
         raise TrainfareError(f"book {newest.month}", what, "Review that version, then close it.")
-    close_month(book_reader.store, newest.month, viewer.name, data.get("note", "")[:MAX_NOTE_LENGTH])
+    note = data.get("note", "")[:MAX_NOTE_LENGTH]
+    close_month(book_reader.store, newest.month, viewer.name, note, without_bill=data.get("without_bill") == "yes")
     return Redirect(_monthly_close(newest), status_code=303)
 
 
-ROUTES = [confirm, close]
+@get(
+    "/reopen",
+    media_type=MediaType.HTML,
+    include_in_schema=False,
+    sync_to_thread=True,
+    guards=[sees_everything, may_reopen],
+)
+def confirm_reopening(
+    request: Request[Viewer, Any, Any],
+    book_reader: NamedDependency[BookReader],
+    month: Annotated[str, QueryParameter(max_length=7)] = "",
+) -> Response[str]:
+    """Show how a month was closed, with a form to reopen it."""
+    book = select_book(book_reader, month)
+    closing = book_reader.published.closings.get(book.month)
+    token = ScopeState.from_scope(request.scope).csrf_token
+    template = layout.environment().get_template("reopen.html")
+    text = template.render(book=book, closing=closing, back=_monthly_close(book), token=token)
+    return Response(text, media_type=MediaType.HTML, headers={"Cache-Control": "no-store"})
+
+
+@post("/reopen", include_in_schema=False, sync_to_thread=True, guards=[sees_everything, may_reopen])
+def reopen(book_reader: NamedDependency[BookReader], viewer: NamedDependency[Viewer], data: Form) -> Redirect:
+    """Reopen the last closed month; the audit log keeps who did it and why."""
+    book = select_book(book_reader, data.get("month", ""))
+    reopen_month(book_reader.store, book.month, viewer.name, data.get("note", "")[:MAX_NOTE_LENGTH])
+    return Redirect(_monthly_close(book), status_code=303)
+
+
+ROUTES = [confirm, close, confirm_reopening, reopen]

@@ -56,12 +56,14 @@ def versions(context: RequestContext) -> Panel:
         Column("total", f"Total {currency}", "money", estimated="estimated"),
     ]
     note = (
-        "To close a month: trainfare close YYYY-MM. Closing cannot be undone; later bills and corrections are booked "
-        "as adjustments in the next open month."
+        "To close a month: trainfare close YYYY-MM. Later bills and corrections are booked as adjustments in the next "
+        "open month; only an admin can reopen a closed one."
     )
     may_close = context.viewer.closes and not context.closing(context.book)
     month = context.book.month
     more = (f"Close {month} ...", f"/close?month={month}") if may_close else None
+    if context.viewer.reopens and context.closing(context.book):
+        more = (f"Reopen {month} ...", f"/reopen?month={month}")
     return Panel("versions", "Months and versions", columns, rows, 12, note=note, more=more)
 
 

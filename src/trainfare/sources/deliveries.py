@@ -13,6 +13,7 @@ from trainfare.files.locations import Location, ObjectLocation, locate, matching
 from trainfare.period import Month
 from trainfare.settings.config import Config, SourceSettings, is_zone
 from trainfare.sources import counts, near_misses, registry
+from trainfare.sources.bills.native import NativeBill
 from trainfare.sources.head import CHANGED, measure
 from trainfare.sources.kinds import Kind
 from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
@@ -76,6 +77,12 @@ class DeliveredFile:
     def header_lines(self) -> int:
         """How much larger a row's line in the file is than its position: 1 with a header, 0 for Parquet and JSON."""
         return 1 if self.path.name.removesuffix(".gz").endswith((".csv", ".txt", ".tsv")) else 0
+
+    @property
+    def native(self) -> NativeBill | None:
+        """The reader with the mapping of this file, if it is a bill in a provider's own format."""
+        source = registry.by_name(self.format)
+        return source if isinstance(source, NativeBill) else None
 
     def select(self, engine: DuckDB) -> str:
         """Return a SELECT of the file's rows of the table for its kind."""

@@ -10,7 +10,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location
 from trainfare.sources import near_misses
-from trainfare.sources.bills import focus
+from trainfare.sources.bills import focus, mapping
 from trainfare.sources.head import HEAD_BYTES, Head, read_head
 from trainfare.sources.inventories import machines
 from trainfare.sources.ledgers import commitment, ecb, hardware, invoice, labor, licenses, power, prices, rates, tariff
@@ -38,6 +38,8 @@ SOURCES: tuple[Source, ...] = (
     hardware,
     jobs,
     machines,
+    *mapping.SHIPPED,
+    mapping.ANY,
 )
 """The first one that recognizes a file reads it."""
 
@@ -67,11 +69,15 @@ def by_name(name: str) -> Source:
     return next(source for source in SOURCES if name == source.NAME)
 
 
+def open_head(engine: DuckDB, path: Location) -> Head:
+    """Return the beginning of a file, with the columns of a Parquet file."""
+    head = read_head(path)
+    return replace(head, parquet_columns=_parquet_columns(engine, head)) if head.is_parquet else head
+
+
 def recognize(engine: DuckDB, path: Location) -> tuple[Source, Head]:
     """Return the source that reads this file; an unrecognized file is an error that says what is missing."""
-    head = read_head(path)
-    if head.is_parquet:
-        head = replace(head, parquet_columns=_parquet_columns(engine, head))
+    head = open_head(engine, path)
     for source in SOURCES:
         if source.recognize(head):
             return source, head

@@ -10,7 +10,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location
 from trainfare.sources import near_misses
-from trainfare.sources.bills import focus, mapping
+from trainfare.sources.bills import aws, focus, mapping
 from trainfare.sources.head import HEAD_BYTES, Head, read_head
 from trainfare.sources.inventories import machines
 from trainfare.sources.ledgers import commitment, ecb, hardware, invoice, labor, licenses, power, prices, rates, tariff
@@ -22,6 +22,8 @@ from trainfare.sources.telemetry import measurements, quality
 
 SOURCES: tuple[Source, ...] = (
     focus,
+    aws.LEGACY,
+    aws.VERSION_2,
     sacct,
     sacct_json,
     measurements,
@@ -44,7 +46,6 @@ SOURCES: tuple[Source, ...] = (
 """The first one that recognizes a file reads it."""
 
 OTHER_FILES = (
-    (b"PK\x03\x04", "a zip file or an Excel workbook", "Unzip it, or save the sheet as CSV (UTF-8)."),
     (b"\xd0\xcf\x11\xe0", "an Excel workbook", "Save the sheet as CSV (UTF-8)."),
     (b"%PDF-", "a PDF", "Export the underlying data."),
     (b"(\xb5/\xfd", "compressed with zstd", "Decompress it, or compress it with gzip."),
@@ -53,7 +54,6 @@ OTHER_FILES = (
 )
 """Files that are not supported, by how they start."""
 OTHER_BILLS = (
-    ({"lineitemunblendedcost"}, "an AWS Cost and Usage Report (CUR)", "In AWS Data Exports, export the FOCUS table."),
     ({"costinbillingcurrency"}, "an Azure cost export", "In Azure, export 'Cost and usage details (FOCUS)'."),
     ({"billingaccountid", "usagestarttime"}, "a Google Cloud billing export", "Export Google's FOCUS view instead."),
 )

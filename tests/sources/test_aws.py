@@ -309,3 +309,31 @@ def test_an_account_in_two_exports_of_a_month_is_not_built(
         assert "focus.csv (focus, source focus) and" in said
         assert "cur.csv (aws-cur, source cur)" in said
         assert "remove the other [[source]]" in said
+
+
+def test_explain_shows_the_native_row_the_mapping_and_the_focus_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = rows(1, 1)[0] | {
+        "lineItem/ResourceId": "i-7",
+        "lineItem/Operation": "RunInstances",
+        "lineItem/UnblendedCost": "8",
+    }
+    row |= {"lineItem/UsageType": "BoxUsage:p5.48xlarge", "lineItem/ProductCode": "AmazonEC2"}
+    as_csv([row], tmp_path / "cur.csv")
+    start, end = row["lineItem/UsageStartDate"], row["lineItem/UsageEndDate"]
+    log = f"job_id,attempt,machine_id,started,ended,gpus\na,1,i-7,{start},{end},8\n"
+    (tmp_path / "jobs.csv").write_text(log, encoding="utf-8")
+    built(tmp_path, "[[source]]\npath = 'cur.csv'\n[[source]]\npath = 'jobs.csv'\n", capsys)
+    with pytest.raises(SystemExit):
+        main(["explain", "a", "-w", str(tmp_path), "--lines", "--format", "json"])
+    (found,) = json.loads(capsys.readouterr().out)["conversions"]
+    assert found["file_line"] == 2
+    assert found["native"]["lineItem/UnblendedCost"] == "8.00"
+    assert found["mapping"]["BilledCost"].endswith("ELSE line_item_unblended_cost END")
+    assert found["focus"]["BilledCost"].startswith("8")
+    with pytest.raises(SystemExit):
+        main(["explain", "a", "-w", str(tmp_path), "--lines", "--format", "md"])
+    shown = capsys.readouterr().out
+    assert "cur.csv:2, from the row on the bill to FOCUS" in shown
+    assert "lineItem/UnblendedCost=8" in shown

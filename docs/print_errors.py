@@ -32,6 +32,7 @@ TITLES = {
     "settings": "Settings",
     "workspace": "Workspaces",
     "collect": "Collectors",
+    "mapping": "Mappings of bills",
     "command": "The command line",
     "incomplete": "Incomplete data (exit code 3)",
 }

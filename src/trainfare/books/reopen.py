@@ -6,7 +6,7 @@ The result can be stored in a file, so that many questions are answered by one r
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,13 +26,16 @@ from trainfare.query.explain import Explanation, explanation, require_job, store
 from trainfare.query.open_books import open_books
 from trainfare.settings.config import restore_settings
 from trainfare.sources import deliveries
+from trainfare.sources.bills.native import Conversion
 from trainfare.sources.deliveries import ADJUSTING, DeliveredFile
 from trainfare.store import Book, Store
 
 __all__ = (
     "Account",
+    "ConvertedLine",
     "account_name",
     "attached",
+    "converted_lines",
     "explain",
     "explain_stored",
     "payers_of_stored_line",
@@ -98,6 +101,28 @@ def explain(
     reopen(store, book, engine)
     lineage.open_job(engine, job_id)
     return explanation(engine, job_id, basis, chosen, booked)
+
+
+@dataclass(frozen=True)
+class ConvertedLine:
+    """A line of a bill in a provider's own format: where it is, and how it became a charge."""
+
+    file: str
+    file_line: int
+    conversion: Conversion
+
+
+def converted_lines(store: Store, engine: DuckDB, lines: Sequence[tuple[int, int]]) -> list[ConvertedLine]:
+    """Return how these lines (delivery, line) became charges; those of FOCUS bills need no conversion."""
+    numbers = sorted({delivery for delivery, _ in lines if delivery > 0})
+    rows = store.catalog.deliveries(tuple(numbers))
+    files = {row.id: deliveries.from_catalog(row, store.archive(row)) for row in rows}
+    found = []
+    for delivery, line in dict.fromkeys(lines):
+        file = files.get(delivery)
+        if file and file.native and (made := file.native.conversion(engine, file.archived, line)):
+            found.append(ConvertedLine(str(file.path), line // file.native.lines_per_row + file.header_lines, made))
+    return found
 
 
 def store_account(store: Store, book: Book, path: Path) -> None:

@@ -1,10 +1,12 @@
 """`trainfare explain`: trace a job's cost to rules, pots and bill lines."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +22,15 @@ from trainfare.report import records
 from trainfare.report.render import money
 
 if TYPE_CHECKING:
+    from trainfare.books.reopen import ConvertedLine
     from trainfare.engine.duckdb import DuckDB
     from trainfare.store import Book, Store
 
 
 FIRST_ROWS = 20
+FIRST_CONVERTED = 3
+"""How many lines of native bills are shown with their conversion, unless all rows are."""
+LONGEST_EXPRESSION = 160
 WIDE = 140
 """From this width on, a terminal has room for the weights next to their ratio."""
 RULE_COLUMNS = ("rule", "among", "weighed_by", "category", "pots", "cost")
@@ -90,11 +96,15 @@ def explain(
                 found = reopen.explain(store, book, engine, job, basis, currency, config.currency)
             except JobNotFoundError as error:
                 raise _job_not_found(store, book, engine, job, error.suggestions) from None
+            shown = [(line["delivery"], line["line"]) for line in found.lines][
+                : 100_000 if all_rows else FIRST_CONVERTED
+            ]
+            converted = reopen.converted_lines(store, engine, shown) if with_lines else []
     if found.explained != found.stored:
         what = f"the parts add up to {found.explained}, but the book says {found.stored}"
         raise TrainfareError(f"explain {job}", what, "Internal error; please report it.")
     if format_ == "json":
-        print(_json(found, str(book.month), book.version))
+        print(_json(found, str(book.month), book.version, converted))
     elif format_ == "csv":
         print(records.as_csv(found.lines), end="")
     else:
@@ -102,6 +112,8 @@ def explain(
         print_section = _print_markdown if format_ == "md" else _print_table
         for section in _sections(found, with_lines, is_wide=format_ == "md" or terminal.width() >= WIDE):
             print_section(section, max_rows)
+        for one in converted:
+            print_section(_conversion_section(one), 100_000)
         _print_sum(found, with_lines)
 
 
@@ -138,6 +150,38 @@ def _sections(found: Explanation, with_lines: bool, is_wide: bool) -> Iterator[S
         is_converted = any(line["converted_from"] for line in found.lines)
         rows = [line | {"when": _when(line), "converted": _converted(line)} for line in found.lines]
         yield Section("Bill lines", rows, [name for name in LINE_COLUMNS if is_converted or name != "converted"])
+
+
+def _conversion_section(one: "ConvertedLine") -> Section:
+    """Return how a row of a native bill became a charge: the row's values, the expression and the FOCUS value."""
+    made = one.conversion
+    given = {_bare(name): (name, value) for name, value in made.native.items()}
+    rows = []
+    for column, expression in made.expressions.items():
+        if made.focus.get(column) is None:
+            continue
+        words = dict.fromkeys(_bare(word) for word in re.findall(r"[\w/:]+|\"[^\"]+\"", expression))
+        native = [f"{given[word][0]}={_shown(given[word][1])}" for word in words if word in given]
+        rows.append(
+            {
+                "focus_column": column,
+                "focus_value": _shown(made.focus.get(column)),
+                "native_columns": ", ".join(text for text in native if not text.endswith("=")),
+                "mapping": expression
+                if len(expression) <= LONGEST_EXPRESSION
+                else f"{expression[:LONGEST_EXPRESSION]} ...",
+            }
+        )
+    title = f"{one.file}:{one.file_line}, from the row on the bill to FOCUS"
+    return Section(title, rows, ("focus_column", "focus_value", "native_columns", "mapping"))
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else (decimal_text(value) or "") if isinstance(value, Decimal) else str(value)
 
 
 def _print_table(section: Section, max_rows: int) -> None:
@@ -181,7 +225,7 @@ def _when(pot: dict[str, Any]) -> str:
     return f"{pot['period_start']:%m-%d %H:%M} +{length}"
 
 
-def _json(found: Explanation, month: str, version: int) -> str:
+def _json(found: Explanation, month: str, version: int, converted: Sequence["ConvertedLine"]) -> str:
     def plain(rows: list[dict[str, object]]) -> list[dict[str, object]]:
         return [{key: records.json_value(value) for key, value in row.items()} for row in rows]
 
@@ -198,6 +242,16 @@ def _json(found: Explanation, month: str, version: int) -> str:
             "rules": plain(found.rules),
             "pots": plain(found.pots),
             "lines": plain(found.lines),
+            "conversions": [
+                {
+                    "file": one.file,
+                    "file_line": one.file_line,
+                    "native": plain([one.conversion.native])[0],
+                    "mapping": one.conversion.expressions,
+                    "focus": plain([one.conversion.focus])[0],
+                }
+                for one in converted
+            ],
         },
         indent=2,
     )

@@ -10,6 +10,7 @@ from trainfare.engine.sql import quoted
 from trainfare.errors import TrainfareError
 from trainfare.normalize import declared, instance_types
 from trainfare.period import Month
+from trainfare.sources.bills.checks import CHECKS
 from trainfare.sources.kinds import Kind
 from trainfare.sources.telemetry.event_format import DECLARED, EVENT_NOTES
 from trainfare.tables import CHARGES, ENDED, LABELS, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
@@ -46,6 +47,7 @@ ROW_VIEWS: dict[str, tuple[str, Table]] = {
     "events": ("event_notes", EVENT_NOTES),
     "quality": ("quality_rows", QUALITY),
     "prices": ("price_rows", PRICES),
+    "checks": ("bill_checks", CHECKS),
 }
 """By what is delivered: the view over the rows of all files that have any, and its columns."""
 STEPS: dict[str, tuple[str, ...]] = {

@@ -12,7 +12,6 @@ from trainfare.allocate import lineage
 from trainfare.books.reopen import reopen
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.period import Month
-from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, Store
 from trainfare.tables import LABELS
 
@@ -159,7 +158,7 @@ def rows_of_book(store: Store, book_: Book, engine: DuckDB) -> str:
     selects = []
     for file, sign in (*((file, 1) for file in delivered), *((file, -1) for file in reversed_)):
         if file.is_bill:
-            origin = f"SELECT * REPLACE ({sign} * line AS line) FROM ({parquet_rows(file.archive)})"
+            origin = f"SELECT * REPLACE ({sign} * line AS line) FROM ({file.focus_rows(engine)})"
             selects.append(select(origin, engine.columns(f"({origin})"), file.number, sign))
     for (number,) in engine.rows("SELECT DISTINCT delivery FROM allocations WHERE origin <> 'bill' ORDER BY delivery"):
         origin = ledger_select(number)

@@ -52,6 +52,7 @@ class SourceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     name: str = ""
     zone: str = "UTC"
+    mapping: str | None = None
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -248,6 +249,7 @@ _EXAMPLES = {
     "system": 'Name the system that is queried, as in system = "slurm".',
     "options": 'Write text, as in options = { cluster = "lab" }.',
     "zone": 'Write zone = "Europe/Berlin".',
+    "mapping": 'Name a mapping, as in mapping = "invoice.toml".',
     "match": 'Write match = { category = "storage" }.',
     "parts": 'Write whole numbers, as in parts = { "team:nlp" = 60, "team:vision" = 40 }.',
     "weights": "Write numbers, as in weights = { gpu = 9, cpu = 0.9, memory_gb = 0.1 }.",

@@ -10,7 +10,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location
 from trainfare.sources import near_misses
-from trainfare.sources.bills import focus
+from trainfare.sources.bills import aws, focus, mapping
 from trainfare.sources.head import HEAD_BYTES, Head, read_head
 from trainfare.sources.inventories import machines
 from trainfare.sources.ledgers import commitment, ecb, hardware, invoice, labor, licenses, power, prices, rates, tariff
@@ -23,6 +23,8 @@ from trainfare.sources.telemetry import events, measurements, quality
 
 SOURCES: tuple[Source, ...] = (
     focus,
+    aws.LEGACY,
+    aws.VERSION_2,
     sacct,
     sacct_json,
     events,
@@ -40,11 +42,12 @@ SOURCES: tuple[Source, ...] = (
     hardware,
     jobs,
     machines,
+    *mapping.SHIPPED,
+    mapping.ANY,
 )
 """The first one that recognizes a file reads it."""
 
 OTHER_FILES = (
-    (b"PK\x03\x04", "a zip file or an Excel workbook", "Unzip it, or save the sheet as CSV (UTF-8)."),
     (b"\xd0\xcf\x11\xe0", "an Excel workbook", "Save the sheet as CSV (UTF-8)."),
     (b"%PDF-", "a PDF", "Export the underlying data."),
     (b"(\xb5/\xfd", "compressed with zstd", "Decompress it, or compress it with gzip."),
@@ -53,7 +56,6 @@ OTHER_FILES = (
 )
 """Files that are not supported, by how they start."""
 OTHER_BILLS = (
-    ({"lineitemunblendedcost"}, "an AWS Cost and Usage Report (CUR)", "In AWS Data Exports, export the FOCUS table."),
     ({"costinbillingcurrency"}, "an Azure cost export", "In Azure, export 'Cost and usage details (FOCUS)'."),
     ({"billingaccountid", "usagestarttime"}, "a Google Cloud billing export", "Export Google's FOCUS view instead."),
 )
@@ -69,11 +71,15 @@ def by_name(name: str) -> Source:
     return next(source for source in (*SOURCES, recording) if name == source.NAME)
 
 
+def open_head(engine: DuckDB, path: Location) -> Head:
+    """Return the beginning of a file, with the columns of a Parquet file."""
+    head = read_head(path)
+    return replace(head, parquet_columns=_parquet_columns(engine, head)) if head.is_parquet else head
+
+
 def recognize(engine: DuckDB, path: Location) -> tuple[Source, Head]:
     """Return the source that reads this file; an unrecognized file is an error that says what is missing."""
-    head = read_head(path)
-    if head.is_parquet:
-        head = replace(head, parquet_columns=_parquet_columns(engine, head))
+    head = open_head(engine, path)
     for source in SOURCES:
         if source.recognize(head):
             return source, head

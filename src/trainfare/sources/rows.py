@@ -52,7 +52,7 @@ def simplified(name: str) -> str:
 
 def quoted_path(head: Head) -> str:
     """Return the file's name for the engine, which treats * ? and [ as a pattern."""
-    return quoted(glob.escape(str(head.path)))
+    return quoted(glob.escape(str(head.content)))
 
 
 def identifier(name: str) -> str:
@@ -80,7 +80,7 @@ class Lines:
     @cached_property
     def _is_shifted(self) -> bool:
         line_ends, last = 0, b"\n"
-        with open_content(self.head.path, self.head.is_gzip) as content:
+        with open_content(self.head.content, self.head.is_gzip) as content:
             while block := content.read(1 << 20):
                 line_ends, last = line_ends + block.count(b"\n"), block[-1:]
         return line_ends + (last != b"\n") != self.rows + 1
@@ -88,7 +88,7 @@ class Lines:
     def _counted(self, wanted: set[int]) -> dict[int, int]:
         found: dict[int, int] = {}
         row, before = -1, 0
-        with open_content(self.head.path, self.head.is_gzip) as content:
+        with open_content(self.head.content, self.head.is_gzip) as content:
             text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
             reader = csv.reader(text, delimiter=delimiter(self.head))
             try:
@@ -198,7 +198,7 @@ def _read_json_list(engine: DuckDB, head: Head, problems: Problems) -> bool:
 
 def _broken_json(head: Head) -> tuple[str, str]:
     """Return where a JSON list is broken, and how."""
-    with open_content(head.path, head.is_gzip) as content:
+    with open_content(head.content, head.is_gzip) as content:
         try:
             json.load(content)
         except json.JSONDecodeError as error:

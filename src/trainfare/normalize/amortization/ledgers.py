@@ -28,8 +28,10 @@ def has_ledgers(delivered: Iterable[DeliveredFile]) -> bool:
 
 
 def lines_per_row(file: DeliveredFile) -> int:
-    """Return how many line numbers of charges are reserved for each row of a file: one, except for ledgers."""
-    return schedules.LINES_PER_ROW if file.is_ledger else 1
+    """Return how many line numbers of charges are reserved for each row of a file: one, unless it becomes several."""
+    if file.is_ledger:
+        return schedules.LINES_PER_ROW
+    return file.native.lines_per_row if file.native else 1
 
 
 def amortize(

@@ -105,6 +105,7 @@ CHARGES = Table(
         Column("description", TEXT, "ChargeDescription"),
         Column("finer", "INTEGER", "number of the four amounts that were finer than 10^-12 and were rounded"),
         Column("tags", TEXT, "Tags as a flat JSON object, or null"),
+        Column("note", TEXT, "what the reader had to assume or could not know about the line; null: nothing"),
     ),
 )
 

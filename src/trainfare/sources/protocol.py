@@ -39,13 +39,21 @@ class ArchivedFile:
 class Source(Protocol):
     """Reads one file format."""
 
-    NAME: str
-    """The name of the format in the catalog."""
-    KIND: Kind
-    VERSION: str
-    """Part of an archived copy's identity. Raise it when the module starts to read the same file differently."""
-    DESCRIPTION: str
-    """What is read, for people."""
+    @property
+    def NAME(self) -> str:  # noqa: N802
+        """The name of the format in the catalog."""
+
+    @property
+    def KIND(self) -> Kind:  # noqa: N802
+        """What such a file holds."""
+
+    @property
+    def VERSION(self) -> str:  # noqa: N802
+        """Part of an archived copy's identity. Raise it when the module starts to read the same file differently."""
+
+    @property
+    def DESCRIPTION(self) -> str:  # noqa: N802
+        """What is read, for people."""
 
     def recognize(self, head: Head) -> bool:
         """Return whether a file is of this format, judging by its beginning."""

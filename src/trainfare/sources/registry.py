@@ -10,7 +10,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location
 from trainfare.sources import near_misses
-from trainfare.sources.bills import focus
+from trainfare.sources.bills import focus, google
 from trainfare.sources.head import HEAD_BYTES, Head, read_head
 from trainfare.sources.inventories import machines
 from trainfare.sources.ledgers import commitment, ecb, hardware, invoice, labor, licenses, power, prices, rates, tariff
@@ -22,6 +22,7 @@ from trainfare.sources.telemetry import measurements, quality
 
 SOURCES: tuple[Source, ...] = (
     focus,
+    google.READER,
     sacct,
     sacct_json,
     measurements,
@@ -53,7 +54,6 @@ OTHER_FILES = (
 OTHER_BILLS = (
     ({"lineitemunblendedcost"}, "an AWS Cost and Usage Report (CUR)", "In AWS Data Exports, export the FOCUS table."),
     ({"costinbillingcurrency"}, "an Azure cost export", "In Azure, export 'Cost and usage details (FOCUS)'."),
-    ({"billingaccountid", "usagestarttime"}, "a Google Cloud billing export", "Export Google's FOCUS view instead."),
 )
 """Bills in other formats, by their columns, and where to get the FOCUS export."""
 

@@ -40,6 +40,7 @@ TEXTS = {
     "commitment_status": ("CommitmentDiscountStatus",),
     "reservation_status": ("CapacityReservationStatus",),
     "description": ("ChargeDescription",),
+    "note": ("x_TrainfareNote",),
 }
 TIMES = {
     "period_start": "ChargePeriodStart",
@@ -168,7 +169,8 @@ def check(raw: RawTable, currency: str | None, problems: Problems) -> None:
     check_amounts(raw, AMOUNTS.values(), problems)
     check_times(raw, TIMES.values(), problems)
     for name in REQUIRED:
-        raw.check_present(problems, name, "FOCUS requires a value on every line; export the bill again.")
+        if name != "BilledCost" or not raw.has("x_TrainfareNote"):  # a reader may leave it unknown, with a reason
+            raw.check_present(problems, name, "FOCUS requires a value on every line; export the bill again.")
     check_period(raw, "charge", ("ChargePeriodStart", "ChargePeriodEnd"), problems)
     check_period(raw, "billing", ("BillingPeriodStart", "BillingPeriodEnd"), problems)
     check_currency(raw, "BillingCurrency", currency, problems)

@@ -35,6 +35,7 @@ SERVICE_CATEGORIES = (
 )
 GOOGLE = "x_CostType"
 """A column that only Google's view has."""
+COST_TYPES = ("regular", "tax", "adjustment", "rounding_error")
 PROJECT_IDS = ("x_ProjectId", "x_Project.id", "x_Project_id")
 MACHINE_TYPE = '$."compute.googleapis.com/machine_spec"'
 PROVIDERS = ("ServiceProviderName", "ProviderName", "Provider")
@@ -76,7 +77,8 @@ def charge_columns(raw: RawTable, columns: dict[str, str]) -> dict[str, str]:
 def _google_columns(raw: RawTable, columns: dict[str, str]) -> dict[str, str]:
     known = f"{columns['service_category']} IN ({', '.join(map(quoted, SERVICE_CATEGORIES))})"
     ours = service_category(columns["service_name"], columns["description"])
-    changed = {"service_category": f"CASE WHEN {known} THEN {columns['service_category']} ELSE {ours} END"}
+    changed = {"note": _unknown_cost_type(raw)}
+    changed |= {"service_category": f"CASE WHEN {known} THEN {columns['service_category']} ELSE {ours} END"}
     if project := _project(raw):
         account = columns["account"]
         is_repeated = f"{account} IS NOT DISTINCT FROM {columns['billing_account']}"
@@ -86,6 +88,13 @@ def _google_columns(raw: RawTable, columns: dict[str, str]) -> dict[str, str]:
         details = f"CAST(json_object('InstanceType', {machine_type}) AS VARCHAR)"
         changed["price_details"] = f"CASE WHEN {machine_type} IS NOT NULL THEN {details} END"
     return changed
+
+
+def _unknown_cost_type(raw: RawTable) -> str:
+    """Return SQL for what the view does not say of lines whose cost type it does not know, and calls an error."""
+    type_ = raw.text(GOOGLE)
+    known = ", ".join(map(quoted, COST_TYPES))
+    return f"CASE WHEN lower({type_}) NOT IN ({known}) THEN 'unknown cost type ' || {type_} || ', an Adjustment' END"
 
 
 def _project(raw: RawTable) -> str | None:

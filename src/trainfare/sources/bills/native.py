@@ -114,6 +114,11 @@ class Conversion:
     """FOCUS column -> value."""
 
 
+def unrefined(raw: RawTable, select: str) -> str:
+    """Return the rows with their fields as they are."""
+    return select
+
+
 def nothing_more(raw: RawTable, problems: Problems) -> None:
     """Check nothing else."""
 
@@ -134,6 +139,9 @@ class NativeBill:
     open: Callable[[DuckDB, Head, str, Problems], RawTable | None] = open_table
     """Loads the rows of a file, as `raw.open_table` does."""
     check: Callable[[RawTable, Problems], None] = nothing_more
+    refine: Callable[[RawTable, str], str] = unrefined
+    """Given the file and a SELECT of its rows with their fields, returns one with more columns for expressions to use:
+    those that need several fields, or other rows."""
     zone: str | None = None
     """The time zone of times without an offset, if the format and not the settings decide it."""
     KIND: Kind = Kind.BILL
@@ -226,7 +234,7 @@ class NativeBill:
         names = list(dict.fromkeys(name for part in self.parts for name in part.columns))
         zone = self.zone or options.zone
         prepared = ", ".join(f"{field.sql(raw, zone)} AS {identifier(field.name)}" for field in self.fields)
-        origin = f"(SELECT line AS native_line, {prepared} FROM {raw.relation})"
+        origin = f"({self.refine(raw, f'SELECT line AS native_line, {prepared} FROM {raw.relation}')})"
         selects = []
         for part in self.parts:
             line = "native_line"

@@ -117,8 +117,12 @@ SOURCE_SETTINGS = {
     "path": "A file, or a pattern such as `bills/*.csv`, relative to the folder of the settings file.",
     "name": "The name of the source, stored with each of its shares. Default: the name of the file, or of a pattern's folder.",
     "zone": (
-        "The time zone of times without an offset, such as in job logs; those of bills are UTC. "
+        "The time zone of times without an offset, such as in job logs; those of bills without a mapping are UTC. "
         "An IANA name such as `Europe/Berlin`."
+    ),
+    "mapping": (
+        "How to read a bill that has no reader of its own: a TOML file with an expression per FOCUS column, relative to "
+        "the folder of the settings file. See [mapping](../howto/mapping.md). Default: the format is recognized."
     ),
 }
 RULE_SETTINGS = {

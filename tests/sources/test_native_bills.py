@@ -73,13 +73,13 @@ def test_each_row_becomes_the_charges_of_its_parts(tmp_path: Path) -> None:
 
 def test_a_charge_is_traced_to_its_native_row_and_mapping(tmp_path: Path) -> None:
     engine, file, _ = archived(tmp_path)
-    found = TOY.conversion(engine, file, ReadOptions(), 1001)
+    found = TOY.conversion(engine, file, 1001)
     assert found is not None
     assert found.native["Total Cost"] == "0.1", "text, as another row has an exponent"
     assert found.native["other"] == "kept"
     assert found.expressions["EffectiveCost"] == "fee"
     assert found.focus["EffectiveCost"] == Decimal("0.03")
-    assert TOY.conversion(engine, file, ReadOptions(), 3000) is None, "the note is no charge"
+    assert TOY.conversion(engine, file, 3000) is None, "the note is no charge"
 
 
 def test_the_same_rows_as_parquet_are_the_same_charges(tmp_path: Path) -> None:

@@ -19,9 +19,13 @@ from trainfare.tables import MACHINES, Table
 
 GOOD = Path(__file__).parents[1] / "bad" / "good"
 SLURM = Path(__file__).parent / "slurm"
+BILLS = Path(__file__).parent / "bills"
 TARGETS = "machine_id,job_id,project,team,cost_center,owner,experiment,model_version"
 SAMPLES = {
     "focus": (GOOD / "bill.csv").read_text(encoding="utf-8"),
+    "google": (BILLS / "google" / "dotted-columns-and-python-lists.csv").read_text(encoding="utf-8"),
+    "azure": (BILLS / "azure" / "prices-of-blocks.csv").read_text(encoding="utf-8"),
+    "oracle": (BILLS / "oracle" / "corrections-are-added.csv").read_text(encoding="utf-8"),
     "sacct": (SLURM / "requeued.txt").read_text(encoding="utf-8"),
     "sacct-json": (SLURM / "no-jobs.json").read_text(encoding="utf-8"),
     "jobs": (GOOD / "jobs.csv").read_text(encoding="utf-8"),
@@ -39,6 +43,10 @@ SAMPLES = {
     "rates": "day,from_currency,to_currency,rate,source\n2026-10-01,EUR,USD,1.1172,bank\n",
     "ecb rates": "Date,USD,JPY,BGN,CZK,DKK,GBP,\n2026-10-30,1.1,160.2,1.9558,25.1,7.46,0.86,\n",
     "commitments": "commitment_id,price,currency,started,ended,quantity\nri-1,87600,USD,2026-01-01,2027-01-01,4\n",
+    "github-actions": "date,product,sku,quantity,unit_type,applied_cost_per_quantity,gross_amount,discount_amount,"
+    "net_amount,repository\n2026-10-03,actions,Actions Linux,10,minutes,0.008,0.08,0,0.08,acme/train\n",
+    "databricks": "account_id,workspace_id,sku_name,usage_start_time,usage_end_time,usage_unit,usage_quantity,list_price,"
+    "currency_code\na,1,JOBS,2026-10-01T00:00:00Z,2026-10-01T01:00:00Z,DBU,2,0.15,USD\n",
     "hardware": "machine_id,price,salvage,currency,in_service,life_months\nn1,300000,20000,USD,2025-01-15,48\n",
 }
 """A small file of every format, with all columns by which it could be confused with another."""
@@ -55,7 +63,8 @@ def as_json_lines(text: str) -> str:
 
 def test_names_and_descriptions_are_unique() -> None:
     """Types are checked statically: `SOURCES` is a tuple of `Source`."""
-    assert len({source.NAME for source in SOURCES}) == len(SOURCES) == len(SAMPLES)
+    assert len({source.NAME for source in SOURCES}) == len(SOURCES)
+    assert {source.NAME for source in SOURCES} == {*SAMPLES, "mapping"}, "a user's mapping recognizes no file"
     assert len({source.DESCRIPTION for source in SOURCES}) == len(SOURCES)
     assert all(name == registry.by_name(name).NAME for name in SAMPLES)
     assert {source.KIND for source in SOURCES} == set(Kind)
@@ -68,7 +77,12 @@ def test_a_sample_is_recognized_by_exactly_one_source(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SAMPLES if name not in ("focus", "sacct", "sacct-json", "ecb rates")]
+    "name",
+    [
+        name
+        for name in SAMPLES
+        if name not in ("azure", "oracle", "sacct", "sacct-json", "ecb rates", "github-actions", "databricks")
+    ],
 )
 def test_a_sample_in_json_is_recognized_by_exactly_one_source(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(as_json_lines(SAMPLES[name]), encoding="utf-8")

@@ -193,7 +193,7 @@ def _ingested(engine: DuckDB, config: Config, source: SourceSettings, path: Loca
 
 
 def _readable(engine: DuckDB, file: DeliveredFile) -> ReadableFile:
-    source, head = registry.recognize(engine, file.path)
+    source, head = registry.by_name(file.format), registry.open_head(engine, file.path)
     first = last = None
     if file.kind in TIMES:
         start, end = TIMES[file.kind]

@@ -256,15 +256,20 @@ class DuckDB:
             inserted = ", ".join(f"({marks})" for _ in listed)
             self.connection.execute(f'INSERT INTO "{name}" VALUES {inserted}', parameters)
 
-    def write_parquet(self, select: str, path: Location, in_order: bool = False) -> None:
+    def write_parquet(
+        self, select: str, path: Location, in_order: bool = False, metadata: Mapping[str, str] | None = None
+    ) -> None:
         """Write the rows of `select` to a new Parquet file that is on disk when this returns.
 
         Rows without an order of their own are written by all threads; `in_order` preserves the order of their table.
+        `metadata` is stored in the file next to its columns.
         """
+        pairs = ", ".join(f"{name}: {quoted(value)}" for name, value in (metadata or {}).items())
+        options = f"FORMAT parquet, COMPRESSION snappy{f', KV_METADATA {{{pairs}}}' if pairs else ''}"
         path.parent.mkdir(parents=True, exist_ok=True)
         self.run(f"SET preserve_insertion_order = {str(in_order).lower()}")
         try:
-            self.run(f"COPY ({select}) TO {quoted(path)} (FORMAT parquet, COMPRESSION snappy)")
+            self.run(f"COPY ({select}) TO {quoted(path)} ({options})")
         finally:
             self.run("SET preserve_insertion_order = true")
         fsync(path)

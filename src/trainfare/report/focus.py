@@ -12,7 +12,6 @@ from trainfare.allocate import lineage
 from trainfare.books.reopen import reopen
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.period import Month
-from trainfare.sources.raw import parquet_rows
 from trainfare.store import Book, Store
 from trainfare.tables import LABELS
 
@@ -158,7 +157,7 @@ def rows_of_book(store: Store, book_: Book, engine: DuckDB) -> str:
     selects = []
     for file in (*delivered, *reversed_):
         if file.is_bill:
-            origin, sign = parquet_rows(file.archive), -1 if file in reversed_ else 1
+            origin, sign = file.focus_rows(engine), -1 if file in reversed_ else 1
             selects.append(select(origin, engine.columns(f"({origin})"), file.number, sign))
     for (number,) in engine.rows("SELECT DISTINCT delivery FROM allocations WHERE origin <> 'bill' ORDER BY delivery"):
         origin = ledger_select(number)

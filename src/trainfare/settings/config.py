@@ -51,6 +51,7 @@ class SourceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     name: str = ""
     zone: str = "UTC"
+    mapping: str | None = None
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -231,6 +232,7 @@ _EXAMPLES = {
     "path": 'Name a file, or a pattern, as in path = "bills/*.csv".',
     "name": 'Give it one, as in name = "shared storage".',
     "zone": 'Write zone = "Europe/Berlin".',
+    "mapping": 'Name a mapping, as in mapping = "invoice.toml".',
     "match": 'Write match = { category = "storage" }.',
     "parts": 'Write whole numbers, as in parts = { "team:nlp" = 60, "team:vision" = 40 }.',
     "weights": "Write numbers, as in weights = { gpu = 9, cpu = 0.9, memory_gb = 0.1 }.",

@@ -8,15 +8,18 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.errors import Problems, TrainfareError, UnreachableError
+from trainfare.errors import BadInputError, Problem, Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location, ObjectLocation, locate, matching_files, modification_stamp
 from trainfare.period import Month
 from trainfare.settings.config import Config, SourceSettings, is_zone
 from trainfare.sources import counts, near_misses, registry
+from trainfare.sources.bills import mapping
+from trainfare.sources.bills.mapping import MappedBill
 from trainfare.sources.bills.native import NativeBill
 from trainfare.sources.head import CHANGED, measure
 from trainfare.sources.kinds import Kind
 from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
+from trainfare.sources.raw import parquet_rows
 from trainfare.tables import BASES, CHARGES, Table
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
@@ -79,10 +82,18 @@ class DeliveredFile:
         return 1 if self.path.name.removesuffix(".gz").endswith((".csv", ".txt", ".tsv")) else 0
 
     @property
-    def native(self) -> NativeBill | None:
+    def native(self) -> NativeBill | MappedBill | None:
         """The reader with the mapping of this file, if it is a bill in a provider's own format."""
         source = registry.by_name(self.format)
-        return source if isinstance(source, NativeBill) else None
+        return source if isinstance(source, NativeBill | MappedBill) else None
+
+    @property
+    def archived(self) -> ArchivedFile:
+        return ArchivedFile(self.archive, self.number, self.source)
+
+    def focus_rows(self, engine: DuckDB) -> str:
+        """Return a SELECT of a bill's lines with FOCUS columns, and `line`."""
+        return self.native.focus_rows(engine, self.archived) if self.native else parquet_rows(self.archive)
 
     def select(self, engine: DuckDB) -> str:
         """Return a SELECT of the file's rows of the table for its kind."""
@@ -93,8 +104,7 @@ class DeliveredFile:
 
     def rows(self, engine: DuckDB, table: Table, currency: str | None = None) -> str | None:
         """Return a SELECT of the file's rows of `table`, or None if such files have none."""
-        archived = ArchivedFile(self.archive, self.number, self.source)
-        return registry.by_name(self.format).rows(engine, archived, ReadOptions(currency=currency), table)
+        return registry.by_name(self.format).rows(engine, self.archived, ReadOptions(currency=currency), table)
 
 
 def source_files(source: SourceSettings, folder: Path) -> list[Location]:
@@ -164,15 +174,15 @@ def ingest(
     ingested: dict[tuple[str, str], DeliveredFile] = {}
     for source in config.source:
         try:
-            paths = source_files(source, config.folder)
+            paths, reader = source_files(source, config.folder), _mapping(source, config.folder)
         except UnreachableError:
             raise
         except TrainfareError as error:
-            problems.add(error.where, error.what, error.do)
+            problems.found += _problems_of(error)
             continue
         for path in paths:
             progress(path.name)
-            file = _ingest_file(engine, config, source, path, archive, known, problems)
+            file = _ingest_file(engine, config, source, (path, reader), archive, known, problems)
             if file:
                 ingested.setdefault((file.kind, file.sha256), file)
     problems.raise_if_any()
@@ -183,14 +193,16 @@ def _ingest_file(
     engine: DuckDB,
     config: Config,
     settings: SourceSettings,
-    path: Location,
+    named: tuple[Location, Source | None],
     archive: Callable[[str, str], Location],
     known: Callable[[str, str, str], DeliveredFile | None],
     problems: Problems,
 ) -> DeliveredFile | None:
+    """Read a file, with the named reader or the one that recognizes it."""
+    path, reader = named
     try:
         stamp = modification_stamp(path)
-        source, head = registry.recognize(engine, path)
+        source, head = (reader, registry.open_head(engine, path)) if reader else registry.recognize(engine, path)
         content = measure(head)
     except UnreachableError:
         raise
@@ -210,6 +222,18 @@ def _ingest_file(
     if modification_stamp(path) != stamp:
         problems.add(str(path), *CHANGED)
     return DeliveredFile(name, path, source.NAME, source.KIND, content.sha256, settings_sha256, target, lines)
+
+
+def _problems_of(error: TrainfareError) -> list[Problem]:
+    return error.problems if isinstance(error, BadInputError) else [Problem(error.where, error.what, error.do)]
+
+
+def _mapping(source: SourceSettings, folder: Path) -> Source | None:
+    """Return the reader that the source names, if it has a mapping."""
+    if not source.mapping:
+        return None
+    is_shipped = source.mapping in {one.NAME for one in mapping.SHIPPED}
+    return mapping.load(None if is_shipped else folder / source.mapping, source.mapping)
 
 
 def _settings_digest(source: Source, options: ReadOptions) -> str:
@@ -241,8 +265,16 @@ def table_selects(
 
 
 def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile]) -> list[str]:
-    """Return the archived bills, each as a SELECT of charges."""
-    return table_selects(engine, files, CHARGES, config.currency)
+    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together."""
+    selects, all_files = [], list(files)
+    for file in all_files:
+        select = file.rows(engine, CHARGES, config.currency)
+        beside = file.native.beside if isinstance(file.native, NativeBill) else None
+        if select is not None and beside:
+            others = [other for other in all_files if other.format == file.format and other is not file]
+            select = beside(engine, file, others, select) if others else select
+        selects += [select] if select is not None else []
+    return selects
 
 
 def billed_months(engine: DuckDB, config: Config, bill: DeliveredFile) -> set[Month]:

@@ -10,7 +10,7 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location
 from trainfare.sources import near_misses
-from trainfare.sources.bills import focus, google
+from trainfare.sources.bills import azure, focus, google, mapping, oracle
 from trainfare.sources.head import HEAD_BYTES, Head, read_head
 from trainfare.sources.inventories import machines
 from trainfare.sources.ledgers import commitment, ecb, hardware, invoice, labor, licenses, power, prices, rates, tariff
@@ -23,6 +23,8 @@ from trainfare.sources.telemetry import measurements, quality
 SOURCES: tuple[Source, ...] = (
     focus,
     google.READER,
+    azure.READER,
+    oracle.READER,
     sacct,
     sacct_json,
     measurements,
@@ -39,6 +41,8 @@ SOURCES: tuple[Source, ...] = (
     hardware,
     jobs,
     machines,
+    *mapping.SHIPPED,
+    mapping.ANY,
 )
 """The first one that recognizes a file reads it."""
 
@@ -53,7 +57,6 @@ OTHER_FILES = (
 """Files that are not supported, by how they start."""
 OTHER_BILLS = (
     ({"lineitemunblendedcost"}, "an AWS Cost and Usage Report (CUR)", "In AWS Data Exports, export the FOCUS table."),
-    ({"costinbillingcurrency"}, "an Azure cost export", "In Azure, export 'Cost and usage details (FOCUS)'."),
 )
 """Bills in other formats, by their columns, and where to get the FOCUS export."""
 
@@ -67,11 +70,15 @@ def by_name(name: str) -> Source:
     return next(source for source in SOURCES if name == source.NAME)
 
 
+def open_head(engine: DuckDB, path: Location) -> Head:
+    """Return the beginning of a file, with the columns of a Parquet file."""
+    head = read_head(path)
+    return replace(head, parquet_columns=_parquet_columns(engine, head)) if head.is_parquet else head
+
+
 def recognize(engine: DuckDB, path: Location) -> tuple[Source, Head]:
     """Return the source that reads this file; an unrecognized file is an error that says what is missing."""
-    head = read_head(path)
-    if head.is_parquet:
-        head = replace(head, parquet_columns=_parquet_columns(engine, head))
+    head = open_head(engine, path)
     for source in SOURCES:
         if source.recognize(head):
             return source, head

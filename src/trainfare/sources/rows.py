@@ -51,6 +51,12 @@ def simplified(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def plain_name(name: str) -> str:
+    """Return the original name of a translated column, which some exports append in brackets."""
+    found = re.search(r"\(([^()]+)\)\s*$", name)
+    return found[1] if found else name
+
+
 def quoted_path(head: Head) -> str:
     """Return the file's name for the engine, which treats * ? and [ as a pattern."""
     return quoted(glob.escape(str(head.path)))

@@ -215,7 +215,7 @@ SEPARATE_CREDIT = {
 
 def recognize(head: Head) -> bool:
     if head.is_json:
-        return all(re.search(rf'"{name}"\s*:', head.text) for name in ("billing_account_id", "usage_start_time", "sku"))
+        return all(re.search(rf'"{name}"\s*:', head.text) for name in ("billing_account_id", "usage_start_time"))
     names = {simplified(name) for name in (head.parquet_columns if head.is_parquet else header_names(head))}
     return {"billingaccountid", "usagestarttime"} <= names
 

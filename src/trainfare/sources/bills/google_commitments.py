@@ -5,7 +5,7 @@ on demand less a credit of the same amount: it nets to 0, and the fee is often i
 usage has the price of the commitment, and a FEE_UTILIZATION_OFFSET on the fee leaves what was not used. One computation
 serves both: of the fees of a pool, usage takes a part for the quantity that credits covered, and the rest is unused. A
 pool is a billing account, invoice month and currency, and for commitments to resources also a region and a kind of
-resource. What commitments to spend cover cannot be told from the export, so all of their fee is taken, in proportion to
+resource. What commitments to spend cover is not in the export, so all of their fee is taken, in proportion to
 credits. The fees of commitments are looked for in the same file.
 """
 

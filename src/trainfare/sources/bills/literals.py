@@ -14,7 +14,7 @@ REPLACEMENTS = (
 def as_json(text: str) -> str:
     """Return SQL for a JSON text, given SQL for JSON or a Python literal; text that is neither stays as it is.
 
-    A literal with both kinds of quotes is left alone: which of them are part of a value cannot be told.
+    A literal with both kinds of quotes is left alone: which of them are part of a value is not known.
     """
     literal = f"replace({text}, '''', '\"')"
     for pattern, replacement in REPLACEMENTS:

@@ -15,9 +15,9 @@ The archived copy has the file's own columns: text is typed if that loses nothin
 between rows and lines of charges: charge `line` is row `line // lines_per_row` of the file, counted from 1.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -39,7 +39,7 @@ from trainfare.sources.raw import (
     require_columns,
     translate_errors,
 )
-from trainfare.sources.rows import header_names, identifier, simplified
+from trainfare.sources.rows import header_names, identifier, plain_name, simplified
 from trainfare.tables import CHARGES, MONEY, Table
 
 PARTS_PER_ROW = 1000
@@ -52,6 +52,8 @@ class Holds(StrEnum):
     TEXT = "text"
     AMOUNT = "an amount"
     TIME = "a time"
+    ANYTHING = "anything"
+    """Of the type that the column has in the file: text in a text file."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,7 @@ class Field:
 
     def column_of(self, raw: RawTable) -> str | None:
         """Return the file's column that this is, as `raw` names it."""
-        found = {simplified(name): name for name in raw.columns}
-        return next((found[name] for name in self.spellings if name in found), None)
+        return column_in(raw, (self.name, *self.aliases))
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -84,6 +85,8 @@ class Field:
             return raw.timestamp(column or "", zone)
         if self.holds is Holds.AMOUNT:
             return exact_amount(raw, column)
+        if self.holds is Holds.ANYTHING and column:
+            return raw.column(column)[0]
         return raw.text(column or "")
 
 
@@ -142,8 +145,15 @@ class NativeBill:
     refine: Callable[[RawTable, str], str] = unrefined
     """Given the file and a SELECT of its rows with their fields, returns one with more columns for expressions to use:
     those that need several fields, or other rows."""
-    zone: str | None = None
-    """The time zone of times without an offset, if the format and not the settings decide it."""
+    beside: Callable[[DuckDB, Any, Sequence[Any], str], str] | None = None
+    """Given a delivered file, the others of this format and a SELECT of the file's charges, returns one of those that
+    count next to the others, if the format has files that repeat what others have."""
+    zone: str = "UTC"
+    """The time zone of times without an offset."""
+    has_local_times: bool = False
+    """Whether the times of charges, not only those of fields, are local times where they have no offset."""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What is stored in the archived copy next to its columns."""
     KIND: Kind = Kind.BILL
 
     @property
@@ -167,10 +177,10 @@ class NativeBill:
         if len(problems.found) > before:
             return 0
         target.parent.mkdir(parents=True, exist_ok=True)
-        if head.is_parquet:
+        if head.is_parquet and not self.metadata:
             copy(head.path, target)
         else:
-            engine.write_parquet(self._archived(raw, self.zone or options.zone), target, in_order=True)
+            engine.write_parquet(self._archived(raw), target, in_order=True, metadata=self.metadata)
         lines: int = engine.row(f"SELECT count(*) FROM {raw.relation}")[0]
         engine.run(f"DROP {'VIEW' if head.is_parquet else 'TABLE'} {raw.relation}")
         return lines
@@ -189,21 +199,21 @@ class NativeBill:
         charges.check_times(raw, [c for f, c in given.items() if f.holds is Holds.TIME], problems)
         self.check(raw, problems)
         if len(problems.found) == before:
-            with converted(raw, self._focus(raw, options)) as focus:
+            with converted(raw, self._mapped(raw)) as focus:
                 charges.check(replace(focus, line_numbers=self._row_lines(raw)), options.currency, problems)
 
     def _row_lines(self, raw: RawTable) -> Callable[[Any], Any]:
         return lambda lines: raw.line_numbers([line // self.lines_per_row for line in lines])
 
-    def _archived(self, raw: RawTable, zone: str) -> str:
+    def _archived(self, raw: RawTable) -> str:
         """Return a SELECT of the rows as they are archived: times and amounts in text are typed if nothing is lost."""
         typed = {}
-        for field in self.fields:
-            column = None if field.derive else field.column_of(raw)
+        for one in self.fields:
+            column = None if one.derive else one.column_of(raw)
             if column and raw.is_text(column):
-                if field.holds is Holds.TIME:
-                    typed[column] = raw.timestamp(column, zone)
-                elif field.holds is Holds.AMOUNT and raw.is_plain_decimal(column):
+                if one.holds is Holds.TIME:
+                    typed[column] = raw.timestamp(column, self.zone)
+                elif one.holds is Holds.AMOUNT and raw.is_plain_decimal(column):
                     typed[column] = raw.number(column, MONEY)
         replaced = ", ".join(f"{sql} AS {raw.column(name)[0]}" for name, sql in typed.items())
         return f"SELECT * EXCLUDE (line) {f'REPLACE ({replaced})' if replaced else ''} FROM {raw.relation}"
@@ -212,7 +222,7 @@ class NativeBill:
         """Return a SELECT of the archived charges."""
         if table is not CHARGES:
             return None
-        select = self._focus(self._opened(engine, file), options)
+        select = self.focus_rows(engine, file)
         focus = RawTable(engine, f"({select})", file.location, _columns(engine, select), str(file.location))
         columns = charges.charge_columns(focus, options.currency, may_start_blank=True)
         columns |= {
@@ -223,34 +233,46 @@ class NativeBill:
         chosen = ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names)
         return f"SELECT {chosen} FROM ({select})"
 
-    def _opened(self, engine: DuckDB, file: ArchivedFile) -> RawTable:
+    def focus_rows(self, engine: DuckDB, file: ArchivedFile) -> str:
+        """Return a SELECT of the archived charges with FOCUS columns, and their lines."""
+        return self.focus(self.opened(engine, file))
+
+    def opened(self, engine: DuckDB, file: ArchivedFile) -> RawTable:
         """Return the archived rows, with their own columns."""
         select = parquet_rows(file.location, columns_with_blanks(engine, file.location))
         columns = {low: one for low, one in _columns(engine, select).items() if low != "line"}
         return RawTable(engine, f"({select})", file.location, columns, str(file.location))
 
-    def _focus(self, raw: RawTable, options: ReadOptions) -> str:
+    def focus(self, raw: RawTable) -> str:
         """Return a SELECT of the charges with FOCUS columns and their lines."""
+        select = self._mapped(raw)
+        return _in_utc(raw, select, self.zone) if self.has_local_times and self.zone != "UTC" else select
+
+    def prepared(self, raw: RawTable) -> str:
+        """Return a SELECT of the file's rows with the fields, and `native_line`."""
+        fields = ", ".join(f"{one.sql(raw, self.zone)} AS {identifier(one.name)}" for one in self.fields)
+        return f"SELECT line AS native_line{', ' * bool(fields)}{fields} FROM {raw.relation}"
+
+    def _mapped(self, raw: RawTable) -> str:
+        """Return a SELECT of the charges as the mapping makes them."""
         names = list(dict.fromkeys(name for part in self.parts for name in part.columns))
-        zone = self.zone or options.zone
-        prepared = ", ".join(f"{field.sql(raw, zone)} AS {identifier(field.name)}" for field in self.fields)
-        origin = f"({self.refine(raw, f'SELECT line AS native_line, {prepared} FROM {raw.relation}')})"
+        origin = f"({self.refine(raw, self.prepared(raw))})"
         selects = []
         for part in self.parts:
             line = "native_line"
             if self.lines_per_row > 1:
                 line = f"CAST(native_line * {self.lines_per_row} + {part.number} + {part.position} AS BIGINT)"
-            values = ", ".join(f"{part.columns.get(name, 'NULL')} AS {identifier(name)}" for name in names)
+            values = ", ".join(f"({part.columns.get(name, 'NULL')}\n) AS {identifier(name)}" for name in names)
             each = f", {part.each}" if part.each else ""
-            selects.append(f"SELECT {line} AS line, {values} FROM {origin}{each} WHERE {part.where}")
+            selects.append(f"SELECT {line} AS line, {values} FROM {origin}{each} WHERE ({part.where}\n)")
         return " UNION ALL ".join(selects)
 
-    def conversion(self, engine: DuckDB, file: ArchivedFile, options: ReadOptions, line: int) -> Conversion | None:
+    def conversion(self, engine: DuckDB, file: ArchivedFile, line: int) -> Conversion | None:
         """Return how the charge at `line` was made; None if the file has no such line."""
-        raw = self._opened(engine, file)
+        raw = self.opened(engine, file)
         row = f"line = {line // self.lines_per_row}"
         native = engine.records(f"SELECT * EXCLUDE (line) FROM {raw.relation} WHERE {row}")
-        select = self._focus(raw, options)
+        select = self.focus(raw)
         focus = engine.records(f"SELECT * EXCLUDE (line) FROM ({select}) WHERE line = {line}")
         if not native or not focus:
             return None
@@ -261,6 +283,16 @@ class NativeBill:
         number = line % self.lines_per_row
         made = max((part for part in self.parts if part.number <= number), key=lambda part: part.number)
         return dict(made.columns)
+
+
+def column_in(raw: RawTable, names: Iterable[str]) -> str | None:
+    """Return the file's column with the first of these names that it has, as `raw` names it.
+
+    Only letters and digits are compared; a translated name may have the original in brackets.
+    """
+    found = {simplified(plain_name(name)): name for name in raw.columns}
+    found |= {simplified(name): name for name in raw.columns}
+    return next((found[name] for name in map(simplified, names) if name in found), None)
 
 
 @contextmanager
@@ -287,6 +319,9 @@ def _columns(engine: DuckDB, select: str) -> dict[str, tuple[str, str]]:
     return {name.lower(): (name, type_) for name, type_ in engine.columns(f"({select})").items()}
 
 
-def unmapped(columns: Iterable[str]) -> list[str]:
-    """Return the FOCUS columns that a mapping must have and these lack."""
-    return [name for name in charges.REQUIRED if name not in set(columns)]
+def _in_utc(raw: RawTable, select: str, zone: str) -> str:
+    """Return a SELECT of charges whose times without an offset are local times of `zone`."""
+    focus = replace(raw, relation=f"({select})", columns=_columns(raw.engine, select))
+    times = [name for name in charges.TIMES.values() if focus.has(name)]
+    replaced = ", ".join(f"{focus.timestamp(name, zone)} AS {identifier(name)}" for name in times)
+    return f"SELECT * REPLACE ({replaced}) FROM ({select})"

@@ -108,6 +108,17 @@ def test_an_account_that_only_one_export_has_stands_alone(tmp_path: Path) -> Non
     ]
 
 
+def test_exports_that_disagree_outside_of_commitments_say_by_how_much(tmp_path: Path) -> None:
+    actual = [row(Decimal(9), "Purchase", "Reservation"), row(Decimal(5)), row(Decimal("0.25"), "Tax", "")]
+    amortized = [row(Decimal(9), "Usage", "Reservation"), row(Decimal(5))]
+    paths = [write(actual, tmp_path / "one.csv"), write(amortized, tmp_path / "two.csv")]
+    notes = {note for (note,) in charged(paths, tmp_path, "note") if note}
+    (note,) = notes
+    assert "the actual export has 0.250000000000 more than the amortized one" in str(note)
+    agreeing = [write(actual[:2], tmp_path / "three.csv"), paths[1]]
+    assert {note for (note,) in charged(agreeing, tmp_path, "note")} == {None}
+
+
 def test_without_commitments_the_name_tells_which_export_it_is(tmp_path: Path) -> None:
     rows = [row(Decimal(5)), row(Decimal(7))]
     paths = [write(rows, tmp_path / "actual.csv"), write(rows, tmp_path / "AmortizedCost.csv")]

@@ -14,10 +14,12 @@ languages); a translated header has the English name in brackets. What the expor
 Verified: the sums of both exports equal the account, line by line, in every family of headers.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Protocol
 
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Problems
 from trainfare.files.locations import Location
 from trainfare.sources.bills import charges
@@ -47,6 +49,9 @@ CHARGE_TYPES = {
 PRICING_MODELS = {"ondemand": "Standard", "reservation": "Committed", "savingsplan": "Committed", "spot": "Dynamic"}
 ACTUAL_ALONE = (
     "actual cost without the amortized export: what the commitment covered is not known, effective is as billed"
+)
+DIFFERENT = (
+    "outside of commitments the actual export has {:f} more than the amortized one, which counts: export both again"
 )
 AMORTIZED_ALONE = "amortized cost without the actual export: what was billed for the commitment is not known"
 
@@ -222,6 +227,10 @@ def recognize(head: Head) -> bool:
     return has_cost and "meterid" in given and any(simplified(name) in given for name in DATE)
 
 
+Pair = tuple[str, ...]
+"""An account, a month and a currency."""
+
+
 class Delivered(Protocol):
     """What decides which export a file is: its lines, and where nothing else tells, its name."""
 
@@ -239,37 +248,60 @@ def beside(engine: DuckDB, file: Delivered, others: Sequence[Delivered], select:
     """Return the charges of `file` that count next to the other exports; `select` are all of its charges alone.
 
     An account and month that both exports have is taken from the amortized one, and commitments are bought in the
-    actual one. Elsewhere each stands alone.
+    actual one. Elsewhere each stands alone. Both must agree on the rest, or lines say by how much.
     """
-    is_amortized = _kind(engine, file)
-    covered = sorted({pair for one in others if _kind(engine, one) != is_amortized for pair in _covered(engine, one)})
+    is_amortized = _is_amortized_export(engine, file)
+    opposite = [one for one in others if _is_amortized_export(engine, one) != is_amortized]
+    same = [file, *(one for one in others if one not in opposite)]
+    own, given = (_uncommitted(engine, files) for files in (same, opposite))
+    covered = sorted(own.keys() & given.keys())
     if not covered:
         return select
-    pairs = ", ".join(f"('{account}', DATE '{month}')" for account, month in covered)
-    both = f"(coalesce(account, ''), billing_month(billing_start, billing_end)) IN ({pairs})"
-    of_commitment = "commitment_id IS NOT NULL"
-    known = f"CASE WHEN {both} AND {of_commitment} THEN NULL ELSE note END AS note"
-    if is_amortized:
-        billed = f"CASE WHEN {both} AND {of_commitment} THEN CAST(0 AS DECIMAL(38,12)) ELSE billed END AS billed"
-        return f"SELECT * REPLACE ({billed}, {known}) FROM ({select})"
-    bought = f"{of_commitment} AND charge_category = 'Purchase'"
-    effective = f"CASE WHEN {both} THEN CAST(0 AS DECIMAL(38,12)) ELSE effective END AS effective"
-    return f"SELECT * REPLACE ({effective}, {known}) FROM ({select}) WHERE NOT {both} OR ({bought})"
+    both, of_commitment = _is_one_of(covered), "commitment_id IS NOT NULL"
+    known = f"CASE WHEN {both} AND {of_commitment} THEN NULL ELSE note END"
+    if not is_amortized:
+        effective = f"CASE WHEN {both} THEN CAST(0 AS DECIMAL(38,12)) ELSE effective END AS effective"
+        bought = f"{of_commitment} AND charge_category = 'Purchase'"
+        return f"SELECT * REPLACE ({effective}, {known} AS note) FROM ({select}) WHERE NOT {both} OR ({bought})"
+    billed = f"CASE WHEN {both} AND {of_commitment} THEN CAST(0 AS DECIMAL(38,12)) ELSE billed END AS billed"
+    cases = "".join(
+        f"WHEN {_is_one_of([pair])} THEN '{DIFFERENT.format(given[pair] - own[pair])}' "
+        for pair in covered
+        if given[pair] != own[pair]
+    )
+    note = f"coalesce({known}, CASE {cases} END)" if cases else known
+    return f"SELECT * REPLACE ({billed}, {note} AS note) FROM ({select})"
 
 
-def _kind(engine: DuckDB, file: Delivered) -> bool:
-    """Return whether a file is the amortized export."""
-    archived = ArchivedFile(file.archive, file.number, file.source)
-    rows = f"SELECT commitment_id, note FROM ({READER.rows(engine, archived, ReadOptions(), CHARGES)})"
-    found = engine.row(f"SELECT count(commitment_id), count(*) FILTER (note = '{AMORTIZED_ALONE}') FROM ({rows})")
+def _is_one_of(pairs: Sequence[Pair]) -> str:
+    """Return SQL for whether a charge is of one of these accounts, months and currencies."""
+    listed = ", ".join(f"({quoted(account)}, DATE '{month}', {quoted(currency)})" for account, month, currency in pairs)
+    return f"(coalesce(account, ''), billing_month(billing_start, billing_end), currency) IN ({listed})"
+
+
+def _is_amortized_export(engine: DuckDB, file: Delivered) -> bool:
+    """Return whether a file is the amortized export. Without commitments its path decides: both are equal."""
+    found = engine.row(
+        f"SELECT count(commitment_id), count(*) FILTER (note = '{AMORTIZED_ALONE}') FROM ({_charges(engine, file)})"
+    )
     return bool(found[1]) if found[0] else "amorti" in str(file.path).lower()
 
 
-def _covered(engine: DuckDB, file: Delivered) -> list[tuple[str, str]]:
+def _uncommitted(engine: DuckDB, files: Sequence[Delivered]) -> dict[Pair, Decimal]:
+    """Return the cost outside of commitments by account, month and currency; both exports state it alike."""
+    totals: dict[Pair, Decimal] = defaultdict(Decimal)
+    month = "CAST(billing_month(billing_start, billing_end) AS VARCHAR)"
+    cost = "sum(CASE WHEN commitment_id IS NULL THEN effective ELSE 0 END)"
+    for file in files:
+        select = f"SELECT coalesce(account, ''), {month}, currency, {cost} FROM ({_charges(engine, file)}) GROUP BY ALL"
+        for *pair, amount in engine.rows(select):
+            totals[tuple(pair)] += amount
+    return totals
+
+
+def _charges(engine: DuckDB, file: Delivered) -> str:
     archived = ArchivedFile(file.archive, file.number, file.source)
-    rows = READER.rows(engine, archived, ReadOptions(), CHARGES)
-    pair = "replace(coalesce(account, ''), '''', ''''''), CAST(billing_month(billing_start, billing_end) AS VARCHAR)"
-    return [(account, month) for account, month in engine.rows(f"SELECT DISTINCT {pair} FROM ({rows})")]
+    return str(READER.rows(engine, archived, ReadOptions(), CHARGES))
 
 
 READER = NativeBill(

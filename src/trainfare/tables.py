@@ -82,9 +82,7 @@ CHARGES = Table(
         Column("origin", TEXT, "origin of the charge: " + ", ".join(ORIGINS)),
         Column("converted_from", TEXT, "the currency it was converted from; null: not converted"),
         Column("rate", RATE, "units of `currency` per unit of `converted_from`; null: not converted"),
-        Column(
-            "rate_day", "DATE", "day of the rate: the day of period_start, or the last day before it that has a rate"
-        ),
+        Column("rate_day", "DATE", "day of the rate: that of period_start, or the last one before it that has a rate"),
         Column("rate_source", TEXT, "where the rate was read, and how it was derived if the table does not list it"),
         *(Column(f"original_{basis}", MONEY, f"{basis} before the conversion; null: not converted") for basis in BASES),
         Column("charge_category", TEXT, "Usage, Purchase, Tax, Credit or Adjustment (ChargeCategory)"),
@@ -107,6 +105,7 @@ CHARGES = Table(
         Column("description", TEXT, "ChargeDescription"),
         Column("finer", "INTEGER", "number of the four amounts that were finer than 10^-12 and were rounded"),
         Column("tags", TEXT, "Tags as a flat JSON object, or null"),
+        Column("note", TEXT, "what the reader had to assume or could not know about the line; null: nothing"),
     ),
 )
 

@@ -19,9 +19,13 @@ from trainfare.tables import MACHINES, Table
 
 GOOD = Path(__file__).parents[1] / "bad" / "good"
 SLURM = Path(__file__).parent / "slurm"
+BILLS = Path(__file__).parent / "bills"
 TARGETS = "machine_id,job_id,project,team,cost_center,owner,experiment,model_version"
 SAMPLES = {
     "focus": (GOOD / "bill.csv").read_text(encoding="utf-8"),
+    "google": (BILLS / "google" / "dotted-columns-and-python-lists.csv").read_text(encoding="utf-8"),
+    "azure": (BILLS / "azure" / "prices-of-blocks.csv").read_text(encoding="utf-8"),
+    "oracle": (BILLS / "oracle" / "corrections-are-added.csv").read_text(encoding="utf-8"),
     "sacct": (SLURM / "requeued.txt").read_text(encoding="utf-8"),
     "sacct-json": (SLURM / "no-jobs.json").read_text(encoding="utf-8"),
     "events": (GOOD / "events.jsonl").read_text(encoding="utf-8"),
@@ -84,7 +88,7 @@ def test_a_sample_is_recognized_by_exactly_one_source(name: str, tmp_path: Path)
         for name in SAMPLES
         if name
         not in (
-            *("focus", "sacct", "sacct-json", "events", "ecb rates"),
+            *("azure", "oracle", "sacct", "sacct-json", "events", "ecb rates"),
             *("github-actions", "databricks", "aws-cur", "aws-cur-2"),
         )
     ],

@@ -132,6 +132,11 @@ RECORD_PROBLEMS = (
         "Use --basis effective or billed, or ask the provider for the missing columns.",
     ),
     RecordProblem(
+        "BILL_LINE_UNCERTAIN",
+        "bill lines that lack a figure, or that could be read only with an assumption: the evidence says which",
+        "Export what the evidence names; the how-to page of the provider says how.",
+    ),
+    RecordProblem(
         "JOB_NOT_IN_LOG",
         "charges name jobs that are not in the job log: their cost could not be allocated",
         "Add the job log of that time, or correct the tag.",

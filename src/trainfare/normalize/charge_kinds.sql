@@ -37,7 +37,7 @@ FROM (
     min(end_second(period_start, period_end) - epoch_second(period_start)) AS shortest,
     max(end_second(period_start, period_end) - epoch_second(period_start)) AS longest,
     sum(effective) AS effective,
-    sum(billed) AS billed,
+    coalesce(sum(billed), 0) AS billed,
     coalesce(sum(list), 0) AS list,
     coalesce(sum(contracted), 0) AS contracted,
     sum(greatest(abs(effective), abs(billed), abs(list), abs(contracted))) AS most,

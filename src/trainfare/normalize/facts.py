@@ -37,6 +37,7 @@ DIMENSIONS = (
     "reservation_status",
     "price_details",
     "tags",
+    "note",
 )
 """Columns by which kinds of charges always differ; a rule that reads other columns adds those."""
 ROW_VIEWS: dict[str, tuple[str, Table]] = {

@@ -24,7 +24,7 @@ from trainfare.errors import Problems, TrainfareError
 from trainfare.files.locations import Location
 from trainfare.sources.head import BLOCK_BYTES, Content, Head, Unit, open_content
 from trainfare.sources.raw import translate_errors
-from trainfare.sources.rows import FIX_LINE, LISTED_PER_CHECK, delimiter, quoted_path
+from trainfare.sources.rows import FIX_LINE, LISTED_PER_CHECK, delimiter, json_objects, quoted_path
 
 LONG_LINE_BYTES = 2_000_000
 """Readers give up on longer lines, with or without a message."""
@@ -92,6 +92,8 @@ def _counted(engine: DuckDB, head: Head) -> int:
     if head.tally.unit is Unit.ENTRIES:
         return _entries(head)
     with open_content(head.content, head.is_gzip) as content:
+        if head.tally.unit is Unit.OBJECTS:
+            return sum(1 for _ in json_objects(content.read().decode("utf-8-sig")))
         if head.tally.unit is Unit.LINES:
             return sum(1 for _ in content)
         text = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline="")

@@ -280,8 +280,16 @@ def table_selects(
 
 
 def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile]) -> list[str]:
-    """Return the archived bills, each as a SELECT of charges."""
-    return table_selects(engine, files, CHARGES, config.currency)
+    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together."""
+    selects, all_files = [], list(files)
+    for file in all_files:
+        select = file.rows(engine, CHARGES, config.currency)
+        beside = file.native.beside if isinstance(file.native, NativeBill) else None
+        if select is not None and beside:
+            others = [other for other in all_files if other.format == file.format and other is not file]
+            select = beside(engine, file, others, select) if others else select
+        selects += [select] if select is not None else []
+    return selects
 
 
 def billed_months(engine: DuckDB, config: Config, bill: DeliveredFile) -> set[Month]:

@@ -36,6 +36,8 @@ class Unit(StrEnum):
     """All lines, blank ones too."""
     ENTRIES = "entries"
     """Entries of a JSON list."""
+    OBJECTS = "objects"
+    """JSON objects one after another, each on one or several lines."""
     PARQUET_ROWS = "Parquet rows"
 
 

@@ -6,7 +6,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,7 @@ READER_MESSAGES = {
     "Maximum line size": ("the line is longer than 2 MB", FIX_LINE),
 }
 """What the engine says about a broken line -> what we say, and what to do."""
+_NO_BLANK = re.compile(r"\S")
 
 
 def header_names(head: Head) -> list[str]:
@@ -48,6 +49,12 @@ def delimiter(head: Head) -> str:
 def simplified(name: str) -> str:
     """Return a column's name in lower case letters and digits only, to compare spellings."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def plain_name(name: str) -> str:
+    """Return the original name of a translated column, which some exports append in brackets."""
+    found = re.search(r"\(([^()]+)\)\s*$", name)
+    return found[1] if found else name
 
 
 def quoted_path(head: Head) -> str:
@@ -121,12 +128,14 @@ def open_delimited(engine: DuckDB, head: Head, into: str, problems: Problems) ->
 
 
 def open_json(engine: DuckDB, head: Head, into: str, problems: Problems, may_be_torn: bool = False) -> bool:
-    """Load JSON lines or a JSON list of objects into table `into`, every value as text; false if it is broken.
+    """Load JSON lines, a JSON list or objects one after another into `into`, every value as text; false if broken.
 
-    In a file that `may_be_torn`, a last line without its line end and its closing brace is not there yet.
+    In a file of lines that `may_be_torn`, a last one without its line end and its closing brace is not there yet.
     """
     is_list = head.text.lstrip().startswith("[")
-    if not (_read_json_list if is_list else _read_json_lines)(engine, head, problems):
+    are_lines = may_be_torn or is_json_line(head.first_line)
+    read = _read_json_list if is_list else _read_json_lines if are_lines else _read_json_objects
+    if not read(engine, head, problems):
         return False
     if may_be_torn and not is_list and not _ends_with_line_end(head):
         last = "line = (SELECT max(line) FROM json_rows) AND NOT json_valid(json)"
@@ -170,10 +179,6 @@ def check_unique_names(names: Sequence[str], where: str, problems: Problems) -> 
 
 def _read_json_lines(engine: DuckDB, head: Head, problems: Problems) -> bool:
     """Create `json_rows` with one row per line that is not blank."""
-    if head.first_line.strip() == "{":
-        do = "Write each object on its own line (JSON lines), or all of them as one list."
-        problems.add(f"{head.path}:1", "a JSON object spans several lines", do)
-        return False
     options = "header = false, delim = E'\\x01', quote = '', escape = ''"
     if not _read_lines(engine, head, "json_lines", "'json': 'VARCHAR'", options, problems):
         return False
@@ -183,24 +188,56 @@ def _read_json_lines(engine: DuckDB, head: Head, problems: Problems) -> bool:
     return True
 
 
-def _read_json_list(engine: DuckDB, head: Head, problems: Problems) -> bool:
-    """Create `json_rows` with one row per entry of the list."""
-    compression = "gzip" if head.is_gzip else "uncompressed"
-    origin = f"read_json_objects({quoted_path(head)}, format = 'array', compression = '{compression}')"
+def is_json_line(line: str) -> bool:
+    """Return whether a line is one JSON object; a broken one counts as such, unless it merely begins an object."""
+    text = line.strip()
     try:
-        engine.table("json_rows", f"SELECT row_number() OVER () AS line, CAST(json AS VARCHAR) AS json FROM {origin}")
-    except duckdb.Error:
-        problems.add(*_broken_json(head), FIX_LINE)
-        return False
-    head.tally.record(Unit.ENTRIES, engine.row("SELECT count(*) FROM json_rows")[0])
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos < len(text)
+    except RecursionError:
+        return True
     return True
 
 
-def _broken_json(head: Head) -> tuple[str, str]:
-    """Return where a JSON list is broken, and how."""
+def _read_json_objects(engine: DuckDB, head: Head, problems: Problems) -> bool:
+    """Create `json_rows` with one row per object; each may span several lines."""
+    return _read_json_values(engine, head, Unit.OBJECTS, problems)
+
+
+def _read_json_list(engine: DuckDB, head: Head, problems: Problems) -> bool:
+    """Create `json_rows` with one row per entry of the list."""
+    return _read_json_values(engine, head, Unit.ENTRIES, problems)
+
+
+def _read_json_values(engine: DuckDB, head: Head, unit: Unit, problems: Problems) -> bool:
+    compression = "gzip" if head.is_gzip else "uncompressed"
+    format_ = "array" if unit is Unit.ENTRIES else "unstructured"
+    origin = f"read_json_objects({quoted_path(head)}, format = '{format_}', compression = '{compression}')"
+    try:
+        engine.table("json_rows", f"SELECT row_number() OVER () AS line, CAST(json AS VARCHAR) AS json FROM {origin}")
+    except duckdb.Error:
+        problems.add(*_broken_json(head, unit), FIX_LINE)
+        return False
+    head.tally.record(unit, engine.row("SELECT count(*) FROM json_rows")[0])
+    return True
+
+
+def json_objects(text: str) -> Iterator[int]:
+    """Yield the position at which each of the JSON values in a text ends; raise where one is broken."""
+    decoder, position = json.JSONDecoder(), 0
+    while (start := _NO_BLANK.search(text, position)) is not None:
+        _, position = decoder.raw_decode(text, start.start())
+        yield position
+
+
+def _broken_json(head: Head, unit: Unit) -> tuple[str, str]:
+    """Return where JSON is broken, and how."""
     with open_content(head.content, head.is_gzip) as content:
         try:
-            json.load(content)
+            text = content.read().decode("utf-8-sig")
+            for _ in json_objects(text) if unit is Unit.OBJECTS else [json.loads(text)]:
+                pass
         except json.JSONDecodeError as error:
             return f"{head.path}:{error.lineno}", f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
         except UnicodeDecodeError:

@@ -11,6 +11,7 @@ import duckdb
 
 from trainfare.engine.duckdb import quoted
 from trainfare.errors import Problems
+from trainfare.sources.bills import dialects
 from trainfare.sources.raw import FIRST_YEAR, LAST_YEAR, RESERVED_NAME, ROW_NUMBER, RawTable
 from trainfare.tables import CHARGE_CATEGORIES, CHARGES, CONVERTED, MONEY
 
@@ -26,7 +27,7 @@ TEXTS = {
     "charge_class": ("ChargeClass",),
     "service_category": ("ServiceCategory",),
     "service_name": ("ServiceName",),
-    "provider": ("ServiceProviderName", "ProviderName"),
+    "provider": ("ServiceProviderName", "ProviderName", "Provider"),
     "billing_account": ("BillingAccountId",),
     "account": ("SubAccountId", "BillingAccountId"),
     "region": ("RegionId", "Region"),
@@ -39,6 +40,7 @@ TEXTS = {
     "commitment_status": ("CommitmentDiscountStatus",),
     "reservation_status": ("CapacityReservationStatus",),
     "description": ("ChargeDescription",),
+    "note": ("x_TrainfareNote",),
 }
 TIMES = {
     "period_start": "ChargePeriodStart",
@@ -78,7 +80,7 @@ def charge_columns(raw: RawTable, currency: str | None, may_start_blank: bool) -
     columns["tags"] = _tags(raw, may_start_blank)
     columns["price_details"] = _json_text(raw, "SkuPriceDetails")
     columns["finer"] = " + ".join(_finer(raw, name) for name in AMOUNTS.values())
-    return columns
+    return columns | dialects.charge_columns(raw, columns)
 
 
 def _billing_period(start: str, end: str, charged: str) -> dict[str, str]:
@@ -167,7 +169,8 @@ def check(raw: RawTable, currency: str | None, problems: Problems) -> None:
     check_amounts(raw, AMOUNTS.values(), problems)
     check_times(raw, TIMES.values(), problems)
     for name in REQUIRED:
-        raw.check_present(problems, name, "FOCUS requires a value on every line; export the bill again.")
+        if name != "BilledCost" or not raw.has("x_TrainfareNote"):  # a reader may leave it unknown, with a reason
+            raw.check_present(problems, name, "FOCUS requires a value on every line; export the bill again.")
     check_period(raw, "charge", ("ChargePeriodStart", "ChargePeriodEnd"), problems)
     check_period(raw, "billing", ("BillingPeriodStart", "BillingPeriodEnd"), problems)
     check_currency(raw, "BillingCurrency", currency, problems)
@@ -235,10 +238,10 @@ def check_currency(raw: RawTable, name: str, currency: str | None, problems: Pro
 
 def _check_categories(raw: RawTable, problems: Problems) -> None:
     if raw.has("ChargeCategory"):
-        allowed = ", ".join(quoted(word) for word in CHARGE_CATEGORIES)
+        allowed = ", ".join(quoted(word) for word in dialects.WORDS["ChargeCategory"])
         message = f"{raw.described('ChargeCategory')} || ' is not a valid value'"
         do = f"Use one of {', '.join(CHARGE_CATEGORIES)}, as FOCUS defines."
-        raw.check(problems, f"{raw.text('ChargeCategory')} NOT IN ({allowed})", message, do, ["ChargeCategory"])
+        raw.check(problems, f"lower({raw.text('ChargeCategory')}) NOT IN ({allowed})", message, do, ["ChargeCategory"])
 
 
 def _check_keyed(raw: RawTable, name: str, problems: Problems) -> None:
@@ -249,6 +252,8 @@ def _check_keyed(raw: RawTable, name: str, problems: Problems) -> None:
         problems.add(raw.header, f"column {name} has type {type_}, which has no keys and values", do)
     if type_ == "JSON" or (name == "Tags" and type_ == "VARCHAR"):
         text = _tags(raw, may_start_blank=True) if type_ == "VARCHAR" else raw.text(name)
+        if name == "Tags" and (listed := dialects.listed_tags(raw)):
+            text = listed
         bad = f"{text} IS NOT NULL AND NOT (json_valid({text}) AND ltrim({text}, {quoted(BLANKS)}) LIKE '{{%')"
         do = 'Write a flat object such as {"team": "nlp"}.'
         raw.check(problems, bad, f"{raw.described(name)} || ' is not a JSON object'", do, [name])

@@ -8,13 +8,18 @@ Columns may be in any order; unknown columns stay in the archived copy. What bil
 - Tags are JSON text, a Parquet map or list of structs with a key and a value, or (old Azure) JSON without its braces;
   of equal keys in a list the first counts;
 - ProviderName was replaced by ServiceProviderName in 1.3 and removed in 1.4;
+- values may be in lower case, and tags in text a list of keys and values: both are archived as the standard has them;
+- what single providers write differently is in `dialects.py`;
 - examples and hand-written files omit columns that the standard requires: BilledCost, EffectiveCost and the
   charge period are required here, all others are null if missing.
 """
 
+import re
+
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Problems
 from trainfare.files.locations import Location, copy
+from trainfare.sources.bills import dialects
 from trainfare.sources.bills.charges import AMOUNTS, REQUIRED, TIMES, USED, charge_columns, check, check_wide
 from trainfare.sources.head import Head
 from trainfare.sources.kinds import Kind
@@ -36,11 +41,13 @@ from trainfare.tables import CHARGES, MONEY, Table
 NAME = "focus"
 KIND = Kind.BILL
 VERSION = "1"
-DESCRIPTION = "FOCUS 1.0 to 1.4 bill: CSV (also .gz) or Parquet"
+DESCRIPTION = "FOCUS 1.0 to 1.4 bill: CSV, JSON (also .gz) or Parquet"
 
 
 def recognize(head: Head) -> bool:
-    names = head.parquet_columns if head.is_parquet else [] if head.is_json else header_names(head)
+    if head.is_json:
+        return bool(re.search(r'"(BilledCost|EffectiveCost)"\s*:', head.text))
+    names = head.parquet_columns if head.is_parquet else header_names(head)
     return bool({"billedcost", "effectivecost"} & {simplified(name) for name in names})
 
 
@@ -59,23 +66,27 @@ def archive(engine: DuckDB, head: Head, target: Location, options: ReadOptions, 
     if len(problems.found) > before:
         return 0
     target.parent.mkdir(parents=True, exist_ok=True)
-    if head.is_parquet and not head.is_gzip:
+    restated = dialects.standard_words(raw)
+    if head.is_parquet and not head.is_gzip and not restated:
         copy(head.path, target)
     else:
-        engine.write_parquet(_archived(raw), target, in_order=True)
+        engine.write_parquet(_archived(raw, restated), target, in_order=True)
     lines: int = engine.row(f"SELECT count(*) FROM {raw.relation}")[0]
     engine.run(f"DROP {'VIEW' if head.is_parquet else 'TABLE'} {raw.relation}")
     return lines
 
 
-def _archived(raw: RawTable) -> str:
-    """Return a SELECT of the rows as they are archived.
+def _archived(raw: RawTable, restated: dict[str, str]) -> str:
+    """Return a SELECT of the rows as they are archived; `restated` columns as the standard has them.
 
     Times and amounts in text are archived typed if that loses nothing; otherwise every step would parse them again.
     """
     plain = [name for name in AMOUNTS.values() if raw.is_text(name) and raw.is_plain_decimal(name)]
     typed = {name: raw.timestamp(name) for name in TIMES.values() if raw.is_text(name)}
     typed |= {name: raw.number(name, MONEY) for name in plain}
+    typed |= restated
+    if tags := dialects.listed_tags(raw):
+        typed["Tags"] = tags
     replaced = ", ".join(f"{sql} AS {raw.column(name)[0]}" for name, sql in typed.items())
     return f"SELECT * EXCLUDE (line) {f'REPLACE ({replaced})' if replaced else ''} FROM {raw.relation}"
 

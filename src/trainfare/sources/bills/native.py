@@ -15,7 +15,7 @@ The archived copy has the file's own columns: text is typed if that loses nothin
 between rows and lines of charges: charge `line` is row `line // lines_per_row` of the file, counted from 1.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -41,7 +41,7 @@ from trainfare.sources.raw import (
     require_columns,
     translate_errors,
 )
-from trainfare.sources.rows import header_names, identifier, simplified
+from trainfare.sources.rows import header_names, identifier, plain_name, simplified
 from trainfare.tables import CHARGES, MONEY, Table
 
 PARTS_PER_ROW = 1000
@@ -72,8 +72,7 @@ class Field:
 
     def column_of(self, raw: RawTable) -> str | None:
         """Return the file's column that this is, as `raw` names it."""
-        found = {simplified(name): name for name in raw.columns}
-        return next((found[name] for name in self.spellings if name in found), None)
+        return column_in(raw, (self.name, *self.aliases))
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -120,6 +119,11 @@ class Conversion:
     """FOCUS column -> value."""
 
 
+def unrefined(raw: RawTable, select: str) -> str:
+    """Return the rows with their fields as they are."""
+    return select
+
+
 def nothing_more(raw: RawTable, problems: Problems) -> None:
     """Check nothing else."""
 
@@ -140,6 +144,12 @@ class NativeBill:
     open: Callable[[DuckDB, Head, str, Problems], RawTable | None] = open_table
     """Loads the rows of a file, as `raw.open_table` does."""
     check: Callable[[RawTable, Problems], None] = nothing_more
+    refine: Callable[[RawTable, str], str] = unrefined
+    """Given the file and a SELECT of its rows with their fields, returns one with more columns for expressions to use:
+    those that need several fields, or other rows."""
+    beside: Callable[[DuckDB, Any, Sequence[Any], str], str] | None = None
+    """Given a delivered file, the others of this format and a SELECT of the file's charges, returns one of those that
+    count next to the others, if the format has files that repeat what others have."""
     zone: str = "UTC"
     """The time zone of times without an offset."""
     has_local_times: bool = False
@@ -269,7 +279,7 @@ class NativeBill:
     def _mapped(self, raw: RawTable) -> str:
         """Return a SELECT of the charges as the mapping makes them."""
         names = list(dict.fromkeys(name for part in self.parts for name in part.columns))
-        origin = f"({self.prepared(raw)})"
+        origin = f"({self.refine(raw, self.prepared(raw))})"
         selects = []
         for part in self.parts:
             line = "native_line"
@@ -296,6 +306,16 @@ class NativeBill:
         number = line % self.lines_per_row
         made = max((part for part in self.parts if part.number <= number), key=lambda part: part.number)
         return dict(made.columns)
+
+
+def column_in(raw: RawTable, names: Iterable[str]) -> str | None:
+    """Return the file's column with the first of these names that it has, as `raw` names it.
+
+    Only letters and digits are compared; a translated name may have the original in brackets.
+    """
+    found = {simplified(plain_name(name)): name for name in raw.columns}
+    found |= {simplified(name): name for name in raw.columns}
+    return next((found[name] for name in map(simplified, names) if name in found), None)
 
 
 @contextmanager

@@ -143,6 +143,9 @@ def play(seed: int, folder: Path, steps: int) -> int:
         if len(model.open_months()) > 1 and chance.random() < 0.25:
             history.append(f"close {model.open_months()[0]}")
             workspace.close(Month.parse(model.close()))
+        elif len(model.closed) > 1 and chance.random() < 0.25:
+            history.append(f"reopen {max(model.closed)}")
+            assert workspace.run("reopen", model.reopen(), "--note", "a rule").code == 0
         else:
             history.append(change(chance, model))
         write(workspace, model)

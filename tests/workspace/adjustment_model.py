@@ -119,7 +119,6 @@ class Model:
         self.closed[month] = Closed(self.is_outside, self.own(month), dict(now.hours), now.tax)
         return month
 
-
     def reopen(self) -> str:
         """Reopen the last closed month: nothing that its book has is booked any more."""
         month = max(self.closed)

@@ -4,6 +4,7 @@ Machines have one GPU each and charges are for full hours, so an hour is paid by
 divided, except the tax, which is split by what was spent in the month, as `money.split` says.
 """
 
+import copy
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -80,6 +81,8 @@ class Model:
     closed: dict[str, Closed] = field(default_factory=dict)
     adjustments: dict[str, Shares] = field(default_factory=dict)
     """What the first open month books, by closed month."""
+    before: dict[str, dict[str, Closed]] = field(default_factory=dict)
+    """By closed month, what was closed before it."""
     moved: dict[str, int] = field(default_factory=dict)
     """What would be paid by others if a closed month was open."""
 
@@ -105,14 +108,21 @@ class Model:
         return allocated(month, self.records[month], self.is_outside)
 
     def close(self) -> str:
-        """Close the first open month: its adjustments are booked for good."""
+        """Close the first open month: its adjustments are booked, until it is reopened."""
         month = self.open_months()[0]
+        self.before[month] = copy.deepcopy(self.closed)
         for adjusted, shares in self.adjustments.items():
             closed = self.closed[adjusted]
             now = self.records[adjusted]
             closed.booked, closed.hours, closed.tax = plus(closed.booked, shares), dict(now.hours), now.tax
         now = self.records[month]
         self.closed[month] = Closed(self.is_outside, self.own(month), dict(now.hours), now.tax)
+        return month
+
+    def reopen(self) -> str:
+        """Reopen the last closed month: nothing that its book has is booked any more."""
+        month = max(self.closed)
+        self.closed = self.before.pop(month)
         return month
 
 

@@ -80,13 +80,23 @@ def figures(printed: str) -> Counter[Decimal]:
     return Counter(numbers(json.loads(printed)))
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "explain with ledgers"])
 def test_every_figure_is_that_of_the_previous_version(migrated_once: Workspace, name: str) -> None:
     ran = migrated_once.run(*QUERIES[name])
     assert ran.code in (0, 1), ran.err
     expected = figures(reported()[name])
     assert len(expected) > 3
     assert figures(ran.out) == expected
+
+
+def test_adjustments_that_an_older_version_booked_are_explained_after_a_build(old: Workspace) -> None:
+    """They were allocated in the open month, which this version does not repeat."""
+    ran = old.run(*QUERIES["explain with ledgers"])
+    assert ran.code == 3
+    assert "an older Trainfare booked its adjustments of closed months" in ran.err
+    assert old.run("build", "--as-of", AS_OF).code == 0
+    ran = old.run(*QUERIES["explain with ledgers"])
+    assert ran.code == 0, ran.err
 
 
 def test_a_report_names_rules_in_the_terms_of_this_version(migrated_once: Workspace) -> None:
@@ -152,7 +162,8 @@ def test_the_next_build_rebuilds_open_months_and_says_why(old: Workspace) -> Non
     assert "rebuilt because an older Trainfare built the previous version" in ran.err
     assert "2026-10  closed with version 2" in ran.err
     changed = json.loads(old.run("diff", "2", "3", "--month", NOVEMBER, "--format", "json").out)
-    assert (changed["bill"], changed["payers"]) == ([], [])
+    # Adjustments are allocated as in the closed month, so they move between payers, and so does support by spend.
+    assert (changed["bill"], sum(Decimal(payer["change"]) for payer in changed["payers"])) == ([], 0)
     before, after = old.digits(NOVEMBER, 2), old.digits(NOVEMBER, 3)
     settings = [tables.pop("settings")[1] for tables in (before, after)]
     stored = [json.loads(row[0]) for row in settings]
@@ -163,9 +174,8 @@ def test_the_next_build_rebuilds_open_months_and_says_why(old: Workspace) -> Non
     assert int(settings[0][-1]) < int(settings[1][-1]) == int(ACCOUNT_VERSION)
     # Nothing is estimated; only the columns of these tables are new.
     assert [len(before.pop("estimates")), len(after.pop("estimates")), len(after.pop("past_estimates"))] == [1, 1, 1]
-    # What is lost is found anew, by when it was held; the migrated book keeps what it showed.
-    assert all(one.pop("book_work") and len(one.pop("work_costs")) > 1 for one in (before, after))
-    assert before == after
+    for table in ("book_placements", "attempt_usage", "rules_in_force", "conversions"):
+        assert before[table] == after[table]
     assert old.run("build", "--as-of", AS_OF).err.startswith("2026-11  unchanged: version 3")
     old.require_sound()
 

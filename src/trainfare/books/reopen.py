@@ -20,6 +20,7 @@ from trainfare.books.month import normalize_month
 from trainfare.engine.choice import embedded
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet
+from trainfare.errors import IncompleteError
 from trainfare.normalize.amortization import ledgers
 from trainfare.query.bill_line import LinePayers, payers
 from trainfare.query.explain import Explanation, explanation, require_job, stored
@@ -56,6 +57,9 @@ def reopen(store: Store, book: Book, engine: DuckDB) -> tuple[list[DeliveredFile
     normalize_month(context, charges, book.month, charges.relevant(engine, delivered, book.month))
     account.run(engine, context.config, book.month, keep_weights=True)
     adjusted = adjust.find_again(context, store, book)
+    if adjusted and "closed_months" not in book.files:
+        what = "an older Trainfare booked its adjustments of closed months, which cannot be traced to lines any more"
+        raise IncompleteError(f"book {book.month}", what, "If the month is open, build it again: trainfare build")
     if adjusted:
         _merge_adjustments(context, store, book, adjusted)
     restated = [file for one in adjusted for file in one.files]

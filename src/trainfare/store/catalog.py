@@ -212,7 +212,8 @@ class Catalog:
             select(func.coalesce(func.max(CLOSINGS.c.audit_rows), 0)).scalar_subquery(),
         )
         with self._database.read() as connection:
-            return connection.execute(published).one()._tuple()
+            newest, closed, logged = connection.execute(published).one()
+        return newest, closed, logged
 
     def months(self) -> list[Month]:
         """The months that have a book, in order."""

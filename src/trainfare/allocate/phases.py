@@ -4,7 +4,7 @@ A phase is a key of the weight. An attempt's share of a pot is split across its 
 rule that splits the pot, so the shares themselves are the same with and without phases.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import step_text
@@ -134,23 +134,26 @@ def separate_pots(engine: Engine) -> None:
         )
 
 
-def split_pots(engine: Engine, columns: Iterable[str], categories: Iterable[int]) -> None:
+def split_pots(engine: Engine, integer_parts: Mapping[str, str], categories: Iterable[int], is_small: bool) -> None:
     """Make `phase_costs`, the lost and overhead parts of what attempts pay of pots.
 
-    Pots that are split by spend come later, by `phase_parts`, the same parts by route.
+    Pots that are split by spend come later, by `phase_parts`, the same parts by route. `integer_parts` has the columns
+    of pots and the function that divides each.
     """
     if not exist(engine):
         engine.values("phase_costs", _COSTS, [])
         return
-    names = list(columns)
-    keys = ("route", "category", "payer_day")
+    keys, total = ("route", "category", "payer_day"), "small_sum" if is_small else "sum"
     fragments = {
-        "columns": ", ".join(f"p.{name}" for name in names),
-        "others": ", ".join(f"sum(integer_part(d.{name}, w.weight, d.total_weight)) AS {name}" for name in names),
+        "columns": ", ".join(f"p.{name}" for name in integer_parts),
+        "others": ", ".join(
+            f"{total}({integer_part}(d.{name}, w.weight, d.total_weight)) AS {name}"
+            for name, integer_part in integer_parts.items()
+        ),
         "shares": ", ".join(
             f"CASE WHEN d.payer_day = d.heaviest THEN d.{name} - coalesce(o.{name}, 0) "
-            f"ELSE integer_part(d.{name}, d.weight, d.total_weight) END AS {name}"
-            for name in names
+            f"ELSE {integer_part}(d.{name}, d.weight, d.total_weight) END AS {name}"
+            for name, integer_part in integer_parts.items()
         ),
     }
     engine.step(PACKAGE, "phase_pots", "phase_pots", fragments)
@@ -160,7 +163,8 @@ def split_pots(engine: Engine, columns: Iterable[str], categories: Iterable[int]
         f"FROM phase_pots WHERE effective_{number} IS NOT NULL"
         for number in categories
     )
-    engine.step(PACKAGE, "phase_parts", "phase_parts", _split(" UNION ALL ".join(selects), keys))
+    integer_part = "small_integer_part" if is_small else "integer_part"
+    engine.step(PACKAGE, "phase_parts", "phase_parts", _split(" UNION ALL ".join(selects), keys, integer_part))
     engine.drop("phase_pots")
     share_keys = (
         "CAST(n.route * 32 + n.category AS INTEGER) AS share_kind, CAST(n.payer_day // 65536 AS INTEGER) AS attempt_key, "
@@ -210,14 +214,14 @@ def _spend_amounts() -> str:
     )
 
 
-def _split(amounts: str, keys: Iterable[str]) -> dict[str, str]:
+def _split(amounts: str, keys: Iterable[str], integer_part: str = "integer_part") -> dict[str, str]:
     """Return the fragments of step `phase_parts` for a SELECT of amounts with phase weights."""
     listed = ", ".join(keys)
     return {
         "amounts": amounts,
         "keys": listed,
         "parts": ", ".join(
-            f"integer_part({basis}, {weight}, total_weight) AS {basis}_{weight}"
+            f"{integer_part}({basis}, {weight}, total_weight) AS {basis}_{weight}"
             for basis in BASES
             for weight in WEIGHTS
         ),

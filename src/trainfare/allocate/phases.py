@@ -52,7 +52,8 @@ def hold(engine: Engine, hours: str, only: str = "") -> None:
         # Cutting only the holds of divided attempts into hours is far less than cutting all.
         divided = "(SELECT * FROM holds WHERE attempt_key IN (SELECT attempt_key FROM phase_hours))"
         hours = f"({step_text(PACKAGE, 'hold_hours', {'holds': divided})})"
-    engine.add("held_phases", step_text(PACKAGE, "phase_held", {"hours": hours, "only": only}))
+    engine.step(PACKAGE, "phase_held", "phase_held", {"hours": hours, "only": only})
+    engine.move("phase_held", "held_phases")
 
 
 def begin_weighing(engine: Engine) -> None:
@@ -75,12 +76,14 @@ def replace_by_measurements(engine: Engine) -> None:
     """Replace what was held by measured use in every pot of `measured_periods`."""
     if exist(engine):
         is_measured = "EXISTS (SELECT 1 FROM measured_periods s WHERE s.target = h.target AND s.period = h.period)"
-        measured = step_text(PACKAGE, "phase_measured")
+        engine.step(PACKAGE, "phase_measured", "phase_measured")
         columns = "target, period, payer_day, phase, weight"
         engine.table(
             "held_phases",
-            f"SELECT {columns} FROM held_phases h WHERE NOT {is_measured} UNION ALL SELECT {columns} FROM ({measured})",
+            f"SELECT {columns} FROM held_phases h WHERE NOT {is_measured} "
+            f"UNION ALL SELECT {columns} FROM phase_measured",
         )
+        engine.drop("phase_measured")
 
 
 def weigh(engine: Engine, is_even: bool) -> None:
@@ -93,7 +96,8 @@ def weigh(engine: Engine, is_even: bool) -> None:
         "weight": "1" if is_even else "sum(weight)",
         "payer": "payer_day // 65536" if is_even else "payer_day",
     }
-    engine.add("phase_weights", step_text(PACKAGE, "phase_weights", fragments))
+    engine.step(PACKAGE, "phase_weights", "weighing_phases", fragments)
+    engine.move("weighing_phases", "phase_weights")
 
 
 def weigh_month(engine: Engine, first_hour: int, last_hour: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 from account.books import DAY, HOUR, Bookkeeper, Case, charge, hours_of, placement
 from account.findings_worlds import companies, write
 from account.generated import months
-from account.story import CHARGES
+from account.story import CHARGES, case_of
 from account.test_properties import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -189,6 +189,40 @@ def test_random_companies_have_the_same_failure_modes(twin: Twin, tmp_path: Path
     assert twin.row("SELECT count(DISTINCT code) FROM failure_modes")[0] >= 9
     steps = ("duplicate_runs", "late_machines", "machines_on_two_bills", "repeated_days", "spot_preemptions")
     assert {f"trainfare.findings.modes/{step}" for step in steps} <= twin.steps
+
+
+LOST_WORK = """
+machine  n1   4 gpus  4 h  4.00 USD
+attempt  a#1  4 gpus  4 h  from 0 h  state failed
+attempt  a#2  4 gpus  2 h  from 5 h
+measured a#1  step 1  1 h  from 0 h
+measured a#1  checkpoint 100  360 s  from 3600 s
+measured a#1  checkpoint 200  0 h  from 3 h
+measured a#2  step 101  1 h  from 6 h
+measured a#1  bytes_sent 100  1 h  from 1 h  on n1
+measured a#1  bytes_sent 300  1 h  from 3 h  on n1
+charge   network  8.00 USD  4 h  on n1
+charge   storage  3.01 USD  6 h
+charge   tax  1.01 USD
+rules
+[[rule]]
+name = "traffic"
+match = { category = "network" }
+among = "machine"
+by = "bytes_sent"
+[[rule]]
+name = "everyone"
+match = { category = "storage" }
+among = "all"
+by = "evenly"
+"""
+
+
+def test_lost_work_has_the_same_digits_by_every_measure(keeper: Bookkeeper, twin: Twin):
+    """By what was held, what was measured, evenly and by spend."""
+    folder = keeper.write(case_of(LOST_WORK))
+    build_from_files(load(folder / FILE_NAME), folder / "books", twin)
+    assert twin.row("SELECT count(DISTINCT phase), count(DISTINCT share_kind) FROM work_costs") == (3, 4)
 
 
 def test_every_step_was_compared(twin: Twin):

@@ -13,9 +13,8 @@ from trainfare.store import Store
 
 
 def test_exactly_the_jobs_that_lost_work_are_found_with_its_cost(tmp_path: Path) -> None:
-    """The account splits a day's money by time while the truth has a spot price per hour, and the clock of the
-    measurements is up to half a minute off. So a job may deviate by a few percent plus half a minute per attempt, and
-    all jobs together by less than one percent.
+    """The clock of the measurements is up to half a minute off, and steps are ten seconds long. So a job may deviate
+    by a few percent plus half a minute per attempt, and all jobs together by less than one percent.
     """
     game_day = simulate_game_day(tmp_path, 3, 16, {})
     lost = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))["lost"]

@@ -110,12 +110,13 @@ def _split_pots(engine: Engine, keep_weights: bool) -> None:
     )
     units = ", ".join(f"{pots.in_units}(c.{basis}) AS {basis}" for basis in BASES)
     engine.step(PACKAGE, "pots", "pots", {"units": units, "sums": line_sums, "columns": columns})
+    integer_parts = _integer_parts(engine, pots)
     parts = ", ".join(
         f"{pots.sum}({integer_part}(p.{name}, w.weight, p.total_weight)) AS {name}"
-        for name, integer_part in _integer_parts(engine, pots).items()
+        for name, integer_part in integer_parts.items()
     )
     engine.step(PACKAGE, "remainder_transfers", "remainder_transfers", {"parts": parts})
-    phases.split_pots(engine, pots.columns, numbers)
+    phases.split_pots(engine, integer_parts, numbers, pots.is_small)
     if not keep_weights:
         engine.drop("weights", "weight_totals")
     sums = ", ".join(f"{pots.sum}({name}) AS {name}" for name in pots.columns)

@@ -4,7 +4,7 @@ A phase is a key of the weight. An attempt's share of a pot is split across its 
 rule that splits the pot, so the shares themselves are the same with and without phases.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import step_text
@@ -52,7 +52,8 @@ def hold(engine: Engine, hours: str, only: str = "") -> None:
         # Cutting only the holds of divided attempts into hours is far less than cutting all.
         divided = "(SELECT * FROM holds WHERE attempt_key IN (SELECT attempt_key FROM phase_hours))"
         hours = f"({step_text(PACKAGE, 'hold_hours', {'holds': divided})})"
-    engine.add("held_phases", step_text(PACKAGE, "phase_held", {"hours": hours, "only": only}))
+    engine.step(PACKAGE, "phase_held", "phase_held", {"hours": hours, "only": only})
+    engine.move("phase_held", "held_phases")
 
 
 def begin_weighing(engine: Engine) -> None:
@@ -75,12 +76,14 @@ def replace_by_measurements(engine: Engine) -> None:
     """Replace what was held by measured use in every pot of `measured_periods`."""
     if exist(engine):
         is_measured = "EXISTS (SELECT 1 FROM measured_periods s WHERE s.target = h.target AND s.period = h.period)"
-        measured = step_text(PACKAGE, "phase_measured")
+        engine.step(PACKAGE, "phase_measured", "phase_measured")
         columns = "target, period, payer_day, phase, weight"
         engine.table(
             "held_phases",
-            f"SELECT {columns} FROM held_phases h WHERE NOT {is_measured} UNION ALL SELECT {columns} FROM ({measured})",
+            f"SELECT {columns} FROM held_phases h WHERE NOT {is_measured} "
+            f"UNION ALL SELECT {columns} FROM phase_measured",
         )
+        engine.drop("phase_measured")
 
 
 def weigh(engine: Engine, is_even: bool) -> None:
@@ -93,7 +96,8 @@ def weigh(engine: Engine, is_even: bool) -> None:
         "weight": "1" if is_even else "sum(weight)",
         "payer": "payer_day // 65536" if is_even else "payer_day",
     }
-    engine.add("phase_weights", step_text(PACKAGE, "phase_weights", fragments))
+    engine.step(PACKAGE, "phase_weights", "weighing_phases", fragments)
+    engine.move("weighing_phases", "phase_weights")
 
 
 def weigh_month(engine: Engine, first_hour: int, last_hour: int) -> None:
@@ -134,23 +138,26 @@ def separate_pots(engine: Engine) -> None:
         )
 
 
-def split_pots(engine: Engine, columns: Iterable[str], categories: Iterable[int]) -> None:
+def split_pots(engine: Engine, integer_parts: Mapping[str, str], categories: Iterable[int], is_small: bool) -> None:
     """Make `phase_costs`, the lost and overhead parts of what attempts pay of pots.
 
-    Pots that are split by spend come later, by `phase_parts`, the same parts by route.
+    Pots that are split by spend come later, by `phase_parts`, the same parts by route. `integer_parts` has the columns
+    of pots and the function that divides each.
     """
     if not exist(engine):
         engine.values("phase_costs", _COSTS, [])
         return
-    names = list(columns)
-    keys = ("route", "category", "payer_day")
+    keys, total = ("route", "category", "payer_day"), "small_sum" if is_small else "sum"
     fragments = {
-        "columns": ", ".join(f"p.{name}" for name in names),
-        "others": ", ".join(f"sum(integer_part(d.{name}, w.weight, d.total_weight)) AS {name}" for name in names),
+        "columns": ", ".join(f"p.{name}" for name in integer_parts),
+        "others": ", ".join(
+            f"{total}({integer_part}(d.{name}, w.weight, d.total_weight)) AS {name}"
+            for name, integer_part in integer_parts.items()
+        ),
         "shares": ", ".join(
             f"CASE WHEN d.payer_day = d.heaviest THEN d.{name} - coalesce(o.{name}, 0) "
-            f"ELSE integer_part(d.{name}, d.weight, d.total_weight) END AS {name}"
-            for name in names
+            f"ELSE {integer_part}(d.{name}, d.weight, d.total_weight) END AS {name}"
+            for name, integer_part in integer_parts.items()
         ),
     }
     engine.step(PACKAGE, "phase_pots", "phase_pots", fragments)
@@ -160,7 +167,8 @@ def split_pots(engine: Engine, columns: Iterable[str], categories: Iterable[int]
         f"FROM phase_pots WHERE effective_{number} IS NOT NULL"
         for number in categories
     )
-    engine.step(PACKAGE, "phase_parts", "phase_parts", _split(" UNION ALL ".join(selects), keys))
+    integer_part = "small_integer_part" if is_small else "integer_part"
+    engine.step(PACKAGE, "phase_parts", "phase_parts", _split(" UNION ALL ".join(selects), keys, integer_part))
     engine.drop("phase_pots")
     share_keys = (
         "CAST(n.route * 32 + n.category AS INTEGER) AS share_kind, CAST(n.payer_day // 65536 AS INTEGER) AS attempt_key, "
@@ -210,14 +218,14 @@ def _spend_amounts() -> str:
     )
 
 
-def _split(amounts: str, keys: Iterable[str]) -> dict[str, str]:
+def _split(amounts: str, keys: Iterable[str], integer_part: str = "integer_part") -> dict[str, str]:
     """Return the fragments of step `phase_parts` for a SELECT of amounts with phase weights."""
     listed = ", ".join(keys)
     return {
         "amounts": amounts,
         "keys": listed,
         "parts": ", ".join(
-            f"integer_part({basis}, {weight}, total_weight) AS {basis}_{weight}"
+            f"{integer_part}({basis}, {weight}, total_weight) AS {basis}_{weight}"
             for basis in BASES
             for weight in WEIGHTS
         ),

@@ -24,6 +24,7 @@ SAMPLES = {
     "focus": (GOOD / "bill.csv").read_text(encoding="utf-8"),
     "sacct": (SLURM / "requeued.txt").read_text(encoding="utf-8"),
     "sacct-json": (SLURM / "no-jobs.json").read_text(encoding="utf-8"),
+    "kubernetes": '{"apiVersion": "v1", "items": [{"kind": "Pod", "metadata": {"name": "a", "uid": "1"}}], "kind": "List"}',
     "jobs": (GOOD / "jobs.csv").read_text(encoding="utf-8"),
     "machines": (GOOD / "machines.csv").read_text(encoding="utf-8"),
     "measurements": "job_id,attempt,machine_id,started,ended,measure,value\na,1,n1,2026-10-01,,step,5\n",
@@ -68,7 +69,7 @@ def test_a_sample_is_recognized_by_exactly_one_source(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SAMPLES if name not in ("focus", "sacct", "sacct-json", "ecb rates")]
+    "name", [name for name in SAMPLES if name not in ("focus", "sacct", "sacct-json", "kubernetes", "ecb rates")]
 )
 def test_a_sample_in_json_is_recognized_by_exactly_one_source(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(as_json_lines(SAMPLES[name]), encoding="utf-8")
@@ -94,7 +95,7 @@ def test_an_archived_sample_has_the_rows_of_its_table(name: str, tmp_path: Path)
     others = {
         other.KIND.table.name for other in SOURCES if source.rows(engine, archived, ReadOptions(), other.KIND.table)
     }
-    assert others == {table.name, *(["machines"] if name == "hardware" else [])}
+    assert others == {table.name, *(["machines"] if name in ("hardware", "kubernetes") else [])}
 
 
 def test_owned_hardware_lists_its_machines(tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ class Inputs:
             for file in relevant
             if not file.is_recording
         )
-        recorders = sorted({file.source for file in relevant if file.is_recording})
-        lines += [f"{source}|recorded|{recording.digest(context.reader, source, month)}" for source in recorders]
+        recorders = sorted({file.recorder for file in relevant if file.is_recording})
+        lines += [f"{name}|recorded|{recording.digest(context.reader, name, month)}" for name in recorders]
         lines += [line for one in self.adjustments if one.into == month for line in one.contents()]
         lines.append(self.charges.conversion.fingerprint(month))
         if is_estimated(context.engine, context.config, month):

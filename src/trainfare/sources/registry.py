@@ -18,13 +18,14 @@ from trainfare.sources.protocol import Source
 from trainfare.sources.raw import RESERVED_NAME, ROW_NUMBER
 from trainfare.sources.recordings import recording
 from trainfare.sources.rows import check_unique_names, header_names, quoted_path, simplified
-from trainfare.sources.schedulers import jobs, sacct, sacct_json
+from trainfare.sources.schedulers import jobs, kubernetes, sacct, sacct_json
 from trainfare.sources.telemetry import measurements, quality
 
 SOURCES: tuple[Source, ...] = (
     focus,
     sacct,
     sacct_json,
+    kubernetes,
     measurements,
     quality,
     prices,

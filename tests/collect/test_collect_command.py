@@ -8,6 +8,8 @@ import pytest
 from trainfare.cli import main
 from trainfare.store import Store
 
+from .kubernetes_objects import node, pod
+from .test_kubernetes import write as write_list
 from .test_slurm_recorded import Recorded
 
 RUN = "{0}␟{0}␟lab␟ann␟nlp␟␟normal␟all␟{1}␟2026-10-01T00:00:00␟2026-10-01T00:00:00␟{2}␟cpu=8,gres/gpu=4␟n1␟train␟\n"
@@ -136,3 +138,24 @@ def test_a_token_in_a_file_reaches_slurm_and_nothing_else(
     assert sealed
     stored = [recorded.folder / "catalog.sqlite", *map(Path, map(str, sealed))]
     assert not any(b"s3cret" in path.read_bytes() for path in stored)
+
+
+def test_exports_of_kubernetes_are_a_job_log_and_an_inventory(
+    recorded: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight GPUs cost 8 for four hours: a job held half of them for two hours, then the same for four."""
+    Path("bill.csv").write_text(BILL.replace(",n1\n", ",i-0abc\n"), encoding="utf-8")
+    Path("trainfare.toml").write_text(
+        '[[source]]\npath = "bill.csv"\n\n[[source]]\nname = "cluster"\npath = "exports/*.json"\n', encoding="utf-8"
+    )
+    Path("exports").mkdir()
+    write_list(Path("exports/1.json"), pod("a", 0, 2, gpus=4), node())
+    assert run(capsys, "build")[0] == 0
+    assert costs(capsys) == ("2.00", "6.00")
+    write_list(Path("exports/2.json"), pod("a", 0, 2, gpus=4), pod("b", 0, 4, gpus=2), node())
+    assert run(capsys, "build")[0] == 0
+    assert costs(capsys) == ("4.00", "4.00"), "the first pod is in both files and counts once"
+    assert "unchanged: version 2" in run(capsys, "build")[2]
+    code, out, err = run(capsys, "report", "bill.csv", "--jobs", "exports/2.json", "--format", "json")
+    assert code == 0, err
+    assert json.loads(out)["overall"]["cost"] == "4.00"

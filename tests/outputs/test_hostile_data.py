@@ -41,8 +41,8 @@ READING = {
 }
 """Commands that print figures, and how they are asked."""
 NOT_READING = {
-    *("build", "close", "demo", "diff", "export", "gameday", "init", "rates", "run", "sbom", "serve"),
-    *("simulate", "statement"),
+    *("build", "close", "collect", "demo", "diff", "export", "gameday", "init", "rates", "reopen", "run", "sbom"),
+    *("serve", "simulate", "statement"),
     "verify",
 }
 """Commands that print no rows of data, or are tested by themselves."""

@@ -29,6 +29,7 @@ SAMPLES = {
     "sacct": (SLURM / "requeued.txt").read_text(encoding="utf-8"),
     "sacct-json": (SLURM / "no-jobs.json").read_text(encoding="utf-8"),
     "events": (GOOD / "events.jsonl").read_text(encoding="utf-8"),
+    "kubernetes": '{"apiVersion": "v1", "items": [{"kind": "Pod", "metadata": {"name": "a", "uid": "1"}}], "kind": "List"}',
     "jobs": (GOOD / "jobs.csv").read_text(encoding="utf-8"),
     "machines": (GOOD / "machines.csv").read_text(encoding="utf-8"),
     "measurements": "job_id,attempt,machine_id,started,ended,measure,value\na,1,n1,2026-10-01,,step,5\n",
@@ -88,7 +89,7 @@ def test_a_sample_is_recognized_by_exactly_one_source(name: str, tmp_path: Path)
         for name in SAMPLES
         if name
         not in (
-            *("azure", "oracle", "sacct", "sacct-json", "events", "ecb rates"),
+            *("azure", "oracle", "sacct", "sacct-json", "events", "kubernetes", "ecb rates"),
             *("github-actions", "databricks", "aws-cur", "aws-cur-2"),
         )
     ],
@@ -117,7 +118,7 @@ def test_an_archived_sample_has_the_rows_of_its_table(name: str, tmp_path: Path)
     others = {
         other.KIND.table.name for other in SOURCES if source.rows(engine, archived, ReadOptions(), other.KIND.table)
     }
-    also = {"hardware": {"machines"}, "events": {"usage"}}
+    also = {"hardware": {"machines"}, "kubernetes": {"machines"}, "events": {"usage"}}
     assert others == {table.name} | also.get(name, set())
 
 

@@ -26,6 +26,7 @@ from trainfare.period import Month
 from trainfare.store import BOOK_FORMAT, Store
 from trainfare.store.catalog import Catalog
 from trainfare.store.migrations.versions import r0005_standard_terms as terms
+from trainfare.store.schema import REVISION
 
 from .company import NOVEMBER, OCTOBER
 from .folder import Workspace
@@ -306,7 +307,7 @@ def test_a_workspace_that_cannot_be_written_says_so(old: Workspace, tmp_path: Pa
     with without_write_permission(tmp_path / "copy", old) as reader:
         ran = reader.run("report")
         assert ran.code == 2
-        assert "an older Trainfare wrote the catalog (schema 4, now 8), and it cannot be upgraded" in ran.err
+        assert f"an older Trainfare wrote the catalog (schema 4, now {REVISION}), and it cannot be upgraded" in ran.err
 
 
 def test_a_half_migrated_workspace_that_cannot_be_written_says_so(old: Workspace, tmp_path: Path) -> None:

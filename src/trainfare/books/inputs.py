@@ -25,7 +25,7 @@ from trainfare.sources.deliveries import DeliveredFile
 from trainfare.sources.recordings import recording
 from trainfare.store import Book, Store
 
-ACCOUNT_VERSION = "11"
+ACCOUNT_VERSION = "12"
 """Part of every fingerprint. Raise it when the same inputs give other shares or hours, or a book has other tables."""
 
 AMORTIZED = "amortized_charges"
@@ -98,8 +98,8 @@ class Inputs:
             for file in relevant
             if not file.is_recording
         )
-        recorders = sorted({file.source for file in relevant if file.is_recording})
-        lines += [f"{source}|recorded|{recording.digest(context.reader, source, month)}" for source in recorders]
+        recorders = sorted({file.recorder for file in relevant if file.is_recording})
+        lines += [f"{name}|recorded|{recording.digest(context.reader, name, month)}" for name in recorders]
         lines += [line for one in self.closed_into(month) for line in one.contents()]
         lines.append(self.charges.conversion.fingerprint(month))
         if is_estimated(context.engine, context.config, month):

@@ -22,7 +22,9 @@ def into_folder(engine: DuckDB, config: Config, folder: Path, progress: Progress
         lambda source, sha256, settings: None,
         progress,
     )
-    return [replace(file, number=number) for number, file in enumerate(delivered, 1)]
+    files = [replace(file, number=number) for number, file in enumerate(delivered, 1)]
+    deliveries.prepare_recordings(engine, files)
+    return files
 
 
 def into_store(context: BuildContext, store: Store, build_id: str) -> list[DeliveredFile]:

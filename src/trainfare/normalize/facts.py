@@ -326,6 +326,8 @@ class Delivery(Protocol):
     def number(self) -> int: ...
     @property
     def kind(self) -> Kind: ...
+    @property
+    def lists_machines(self) -> bool: ...
     def select(self, engine: DuckDB) -> str: ...
 
 
@@ -375,7 +377,7 @@ def deliveries_for_month(
         for file in delivered
         if file.number in charged
         or file in logs
-        or file.kind is Kind.MACHINES
+        or file.lists_machines
         or file.kind.is_ledger
         or (not file.kind.is_job_log and file.kind in during and _has(engine, file, during[file.kind]))
     ]

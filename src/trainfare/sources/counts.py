@@ -120,7 +120,8 @@ def _long_lines(head: Head) -> list[tuple[int, int]]:
 class _Document(msgspec.Struct):
     """A JSON object with its rows in a list. Entries are not parsed any further."""
 
-    jobs: list[msgspec.Raw]
+    jobs: list[msgspec.Raw] = []
+    items: list[msgspec.Raw] = []
 
 
 def _entries(head: Head) -> int:
@@ -131,11 +132,12 @@ def _entries(head: Head) -> int:
             return len(msgspec.json.decode(content, type=list[msgspec.Raw]) if is_list else _jobs(content))
         except msgspec.MsgspecError:  # stricter than the readers, which accept NaN and a byte order mark
             found = json.loads(bytes(content).decode("utf-8-sig"))
-            return len(found if is_list else found["jobs"])
+            return len(found if is_list else found.get("jobs", found.get("items", ())))
 
 
 def _jobs(content: bytes | memoryview) -> list[msgspec.Raw]:
-    return msgspec.json.decode(content, type=_Document).jobs
+    document = msgspec.json.decode(content, type=_Document)
+    return document.jobs or document.items
 
 
 @contextmanager

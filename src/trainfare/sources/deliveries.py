@@ -21,6 +21,7 @@ from trainfare.sources.kinds import Kind
 from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
 from trainfare.sources.raw import parquet_rows
 from trainfare.sources.recordings import recording
+from trainfare.sources.schedulers import kubernetes
 from trainfare.tables import CHARGES, Table
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
@@ -71,8 +72,18 @@ class DeliveredFile:
 
     @property
     def is_recording(self) -> bool:
-        """Whether a collector recorded it."""
-        return self.format == recording.NAME
+        """Whether it has observations, which are folded with those of other files."""
+        return self.format in (recording.NAME, kubernetes.NAME)
+
+    @property
+    def recorder(self) -> str:
+        """What it is folded with: other segments of its collector, or all files with objects, whose uids are unique."""
+        return self.source if self.format == recording.NAME else self.format
+
+    @property
+    def lists_machines(self) -> bool:
+        """Whether it may list machines, so that it concerns every month."""
+        return self.kind is Kind.MACHINES or self.format == kubernetes.NAME
 
     @property
     def is_rate_table(self) -> bool:

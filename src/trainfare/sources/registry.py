@@ -18,7 +18,7 @@ from trainfare.sources.protocol import Source
 from trainfare.sources.raw import RESERVED_NAME, ROW_NUMBER
 from trainfare.sources.recordings import recording
 from trainfare.sources.rows import check_unique_names, quoted_path
-from trainfare.sources.schedulers import jobs, sacct, sacct_json
+from trainfare.sources.schedulers import jobs, kubernetes, sacct, sacct_json
 from trainfare.sources.telemetry import events, measurements, quality
 
 SOURCES: tuple[Source, ...] = (
@@ -31,6 +31,7 @@ SOURCES: tuple[Source, ...] = (
     sacct,
     sacct_json,
     events,
+    kubernetes,
     measurements,
     quality,
     prices,

@@ -158,7 +158,7 @@ def play(seed: int, folder: Path, steps: int) -> int:
     return adjustments
 
 
-@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("seed", [3, 4])
 def test_a_random_history_of_closed_months_has_the_models_shares(tmp_path: Path, seed: int) -> None:
     assert play(seed, tmp_path, steps=6)
 

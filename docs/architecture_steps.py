@@ -13,6 +13,7 @@ from layout import grid, sentence
 
 STAGES = {
     "sources/schedulers": ("sources.schedulers.sacct:read", "sources.schedulers.sacct_json:read"),
+    "sources/telemetry": ("sources.telemetry.events:archive", "sources.telemetry.events:rows"),
     "normalize/amortization": ("normalize.amortization.ledgers:amortize",),
     "normalize": (
         "normalize.currencies:prepare",

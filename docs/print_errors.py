@@ -26,6 +26,7 @@ TITLES = {
     "jobs": "Job logs",
     "machines": "Machine files",
     "usage": "Measurements",
+    "events": "Events",
     "quality": "Results",
     "prices": "Prices",
     "ledgers": "Ledgers",

@@ -30,7 +30,7 @@ def events_parts() -> list[str]:
     """Return the sections of the page."""
     parts = [
         "What training code reports about itself: JSON lines, one event per line, each a "
-        "[CloudEvent 1.0](https://cloudevents.io) in structured JSON. A JSON list of events (a CloudEvents batch) is read, "
+        "CloudEvent 1.0 in structured JSON. A JSON list of events (a CloudEvents batch) is read, "
         "too. The SDK and `trainfare run` write these files; anything else may. Events are read as a source: see "
         "[report runs from your training code](../howto/sdk.md).",
         f"```json\n{json.dumps(EXAMPLE)}\n```",

@@ -3,6 +3,7 @@
 Each table is compared when it is made, so a test names the step and the first row that differ.
 """
 
+import shutil
 from importlib import resources
 from operator import attrgetter
 from pathlib import Path
@@ -223,6 +224,26 @@ def test_lost_work_has_the_same_digits_by_every_measure(keeper: Bookkeeper, twin
     folder = keeper.write(case_of(LOST_WORK))
     build_from_files(load(folder / FILE_NAME), folder / "books", twin)
     assert twin.row("SELECT count(DISTINCT phase), count(DISTINCT share_kind) FROM work_costs") == (3, 4)
+
+
+GOOD = Path(__file__).parents[1] / "bad" / "good"
+
+
+def test_what_jobs_report_about_themselves_is_the_same_account(twin: Twin, tmp_path: Path):
+    """Events of an attempt that no log has, in two overlapping files, and of one that gets its labels from them."""
+    folder = shutil.copytree(GOOD, tmp_path / "events")
+    text = (folder / "events.jsonl").read_text(encoding="utf-8")
+    (folder / "copy.jsonl").write_text("".join(text.splitlines(keepends=True)[:3]), encoding="utf-8")
+    logged = text.replace('"job": "c"', '"job": "a"').replace('"team": "nlp"', '"priority": "low"').replace("e-", "l-")
+    (folder / "logged.jsonl").write_text(logged, encoding="utf-8")
+    names = ("bill.csv", "jobs.csv", "machines.csv", "events.jsonl", "copy.jsonl", "logged.jsonl")
+    (folder / FILE_NAME).write_text("".join(f"[[source]]\npath = '{name}'\n" for name in names), encoding="utf-8")
+    build_from_files(load(folder / FILE_NAME), tmp_path / "books", twin)
+    assert twin.rows("SELECT team, labels FROM attempts WHERE job_id = 'c'") == [("nlp", '{"seed":"7"}')]
+    assert {value for (value,) in twin.rows("SELECT priority FROM attempts WHERE job_id = 'a' AND attempt = 1")} == {
+        "low"
+    }
+    assert {f"trainfare.normalize/declared_{name}" for name in ("spans", "labels", "placements")} <= twin.steps
 
 
 def test_every_step_was_compared(twin: Twin):

@@ -173,7 +173,7 @@ def require_the_models_answer(folder: Path, history: tuple[list[list[Event]], li
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=8, deadline=None, suppress_health_check=CHECKS)
 @given(histories())
 def test_events_and_logs_become_what_the_model_says(tmp_path_factory: Any, history: Any) -> None:
     require_the_models_answer(tmp_path_factory.mktemp("history"), history)

@@ -174,8 +174,15 @@ def to_spark(sql: str, files_view: FilesView) -> str:
 
 
 def reads_identically(sql: str, is_ours: Callable[[str], bool]) -> bool:
-    """Return whether Spark reads this as the embedded reader does: typed files without text to parse, or own tables."""
-    return all(_is_identical(node, is_ours) for node in sqlglot.parse_one(sql, read="duckdb").walk())
+    """Return whether Spark reads this as the embedded reader does: typed files without text to parse, or own tables.
+
+    What the translator does not understand, such as an expression of a user's mapping, is left to the reader.
+    """
+    try:
+        tree = sqlglot.parse_one(sql, read="duckdb")
+    except sqlglot.errors.ParseError:
+        return False
+    return all(_is_identical(node, is_ours) for node in tree.walk())
 
 
 def _is_identical(node: exp.Expr, is_ours: Callable[[str], bool]) -> bool:

@@ -91,8 +91,13 @@ def _tags(raw: RawTable) -> str | None:
     for column in ("resource_tags", "tags"):
         if raw.has(column):
             name, type_ = raw.column(column)
-            text = name if type_ == "VARCHAR" else f"CAST(to_json({name}) AS VARCHAR)"
-            return f"nullif(regexp_replace({text}, '([{{,][ ]*)\"user[:_]', '\\1\"', 'g'), '{{}}')"
+            if type_ == "VARCHAR":
+                return f"nullif(regexp_replace({name}, '([{{,][ ]*)\"user[:_]', '\\1\"', 'g'), '{{}}')"
+            text = f"CAST(to_json({name}) AS VARCHAR)"
+            for before in ('{"', ',"'):  # a key follows these, and nothing else does: quotes in values are escaped
+                for prefix in ("user_", "user:"):
+                    text = f"replace({text}, {quoted(before + prefix)}, {quoted(before)})"
+            return f"nullif({text}, '{{}}')"
     pairs = []
     for low, (written, _) in raw.columns.items():
         for prefix in ("resourcetags/", "resource_tags_"):
@@ -104,6 +109,26 @@ def _tags(raw: RawTable) -> str | None:
         return None
     entries = f"list_filter([{', '.join(pairs)}], lambda tag: tag.v IS NOT NULL)"
     return f"nullif(CAST(to_json(map_from_entries({entries})) AS VARCHAR), '{{}}')"
+
+
+def _instance_type(raw: RawTable) -> str | None:
+    """Return SQL for the instance type: a column of its own, a value of `product`, or a part of another text.
+
+    Spot usage has it in the usage type or, where that names none, as the first word of the description.
+    """
+    own, usage, text = (
+        Field(name).column_of(raw)
+        for name in ("product_instance_type", "line_item_usage_type", "line_item_line_item_description")
+    )
+    named = "[a-z][a-z0-9-]*[.][a-z0-9-]+"
+    found = [raw.text(own)] if own else []
+    found += [sql] if (sql := _map_value(raw, "product", "instance_type")) else []
+    if usage:
+        found.append(f"nullif(regexp_extract({raw.text(usage)}, ':((?:ml[.])?{named})$', 1), '')")
+        if text:
+            first = f"nullif(regexp_extract({raw.text(text)}, '^({named}) ', 1), '')"
+            found.append(f"CASE WHEN contains({raw.text(usage)}, 'SpotUsage') THEN {first} END")
+    return f"coalesce({', '.join(found)})" if found else None
 
 
 def _has_net(raw: RawTable) -> str:
@@ -132,7 +157,7 @@ FIELDS = (
     _of_product("product_product_name", "product_name"),
     _of_product("product_servicecode", "servicecode"),
     _of_product("product_region_code", "region"),
-    _of_product("product_instance_type", "instance_type"),
+    Field("instance_type", derive=_instance_type),
     Field("product_sku"),
     *_amounts("line_item_net_unblended_cost", "pricing_public_on_demand_cost"),
     *_amounts("savings_plan_savings_plan_effective_cost", "savings_plan_net_savings_plan_effective_cost"),
@@ -179,16 +204,16 @@ _EFFECTIVE = (
     f"WHEN has_net_costs AND {TYPE} IN ({_listed(DISCOUNTS)}) THEN 0 ELSE {_NET} END"
 )
 _SERVICE = "coalesce(product_servicecode, line_item_product_code)"
-_INSTANCE_TYPE = (
-    "coalesce(nullif(product_instance_type, ''), "
-    "nullif(regexp_extract(line_item_usage_type, ':((?:ml[.])?[a-z][a-z0-9-]*[.][a-z0-9-]+)$', 1), ''), "
-    "CASE WHEN line_item_usage_type LIKE '%SpotUsage%' THEN "
-    "nullif(regexp_extract(line_item_line_item_description, '^([a-z][a-z0-9-]*[.][a-z0-9-]+) ', 1), '') END)"
-)
+_STORAGE_USAGE = ("EBS:Volume", "EBS:Snapshot", "EBS:direct", "TimedStorage")
+_NETWORK_USAGE = ("DataTransfer", "-Out-Bytes", "-In-Bytes", "NatGateway", "LoadBalancer", "LCUUsage")
+
+
+def _has_usage(parts: tuple[str, ...]) -> str:
+    return " OR ".join(f"contains(line_item_usage_type, {quoted(part)})" for part in parts)
+
+
 _SERVICE_CATEGORY = (
-    "CASE WHEN regexp_matches(line_item_usage_type, 'EBS:(Volume|Snapshot|direct)|TimedStorage') THEN 'Storage' "
-    "WHEN regexp_matches(line_item_usage_type, 'DataTransfer|-Out-Bytes|-In-Bytes|NatGateway|LoadBalancer|LCUUsage') "
-    "THEN 'Networking' "
+    f"CASE WHEN {_has_usage(_STORAGE_USAGE)} THEN 'Storage' WHEN {_has_usage(_NETWORK_USAGE)} THEN 'Networking' "
     + " ".join(f"WHEN {_SERVICE} IN ({_listed(codes)}) THEN '{name}'" for name, codes in SERVICE_CATEGORIES.items())
     + " ELSE 'Other' END"
 )
@@ -229,10 +254,10 @@ CHARGE = COMMON | {
     ),
     "CommitmentDiscountStatus": f"CASE WHEN {_IS_COVERED} THEN 'Used' END",
     "CapacityReservationStatus": (
-        "CASE WHEN regexp_matches(line_item_usage_type, 'Unused(Box|Ded)') THEN 'Unused' "
-        "WHEN regexp_matches(line_item_usage_type, '(^|-)Reservation:') THEN 'Used' END"
+        f"CASE WHEN {_has_usage(('UnusedBox', 'UnusedDed'))} THEN 'Unused' "
+        "WHEN line_item_usage_type LIKE 'Reservation:%' OR contains(line_item_usage_type, '-Reservation:') THEN 'Used' END"
     ),
-    "SkuPriceDetails": f"CASE WHEN {_INSTANCE_TYPE} IS NOT NULL THEN '{{\"InstanceType\":\"' || {_INSTANCE_TYPE} || '\"}}' END",
+    "SkuPriceDetails": "'{\"InstanceType\":\"' || instance_type || '\"}'",
 }
 UNUSED = COMMON | {
     "BilledCost": "0",

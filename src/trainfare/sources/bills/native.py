@@ -44,6 +44,10 @@ from trainfare.sources.raw import (
 from trainfare.sources.rows import header_names, identifier, plain_name, simplified
 from trainfare.tables import CHARGES, MONEY, Table
 
+CHECKED = frozenset(
+    {*charges.AMOUNTS.values(), *charges.TIMES.values(), "BillingCurrency", "ChargeCategory", "Tags", "SkuPriceDetails"}
+)
+"""The FOCUS columns that are checked."""
 PARTS_PER_ROW = 1000
 """How many charges a row can become, if it can become several."""
 
@@ -203,7 +207,7 @@ class NativeBill:
         charges.check_times(raw, [c for f, c in given.items() if f.holds is Holds.TIME], problems)
         self.check(raw, problems)
         if len(problems.found) == before:
-            with converted(raw, self._mapped(raw)) as focus:
+            with converted(raw, self._mapped(raw, CHECKED)) as focus:
                 charges.check(replace(focus, line_numbers=self._row_lines(raw)), options.currency, problems)
 
     def _row_lines(self, raw: RawTable) -> Callable[[Any], Any]:
@@ -276,9 +280,10 @@ class NativeBill:
         fields = ", ".join(f"{one.sql(raw, self.zone, amounts)} AS {identifier(one.name)}" for one in self.fields)
         return f"SELECT line AS native_line{', ' * bool(fields)}{fields} FROM {raw.relation}"
 
-    def _mapped(self, raw: RawTable) -> str:
-        """Return a SELECT of the charges as the mapping makes them."""
-        names = list(dict.fromkeys(name for part in self.parts for name in part.columns))
+    def _mapped(self, raw: RawTable, only: Iterable[str] | None = None) -> str:
+        """Return a SELECT of the charges as the mapping makes them, or `only` some of their columns."""
+        mapped = list(dict.fromkeys(name for part in self.parts for name in part.columns))
+        names = [name for name in mapped if only is None or name in only]
         origin = f"({self.refine(raw, self.prepared(raw))})"
         selects = []
         for part in self.parts:

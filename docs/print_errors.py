@@ -31,6 +31,7 @@ TITLES = {
     "ledgers": "Ledgers",
     "settings": "Settings",
     "workspace": "Workspaces",
+    "mapping": "Mappings of bills",
     "command": "The command line",
     "incomplete": "Incomplete data (exit code 3)",
 }

@@ -22,9 +22,12 @@ COMMANDS = {
     "ledgers": "report bill.csv --jobs jobs.csv --with {file}",
     "settings": "report bill.csv --jobs jobs.csv --config {file}",
     "workspace": "build",
+    "mapping": "build",
     "command": "{text}",
     "incomplete": "{text}",
 }
+OWN_FOLDER = ("workspace", "mapping")
+"""These are run in a folder of their own, because a build writes into it."""
 EXIT_CODES = {"incomplete": 3}
 """Exit codes by folder; all others exit with 2."""
 
@@ -67,8 +70,11 @@ class Case:
         return EXIT_CODES.get(self.role, 2)
 
     def create_in(self, folder: Path) -> None:
-        """Create the file in `folder`; settings of a workspace have their usual name."""
+        """Create the file in `folder`; settings of a workspace have their usual name, a mapping is named in some."""
         target = folder / ("trainfare.toml" if self.role == "workspace" else self.file)
+        if self.role == "mapping":
+            settings = f"[[source]]\npath = 'invoice.csv'\nmapping = '{self.file}'\n"
+            (folder / "trainfare.toml").write_text(settings, encoding="utf-8")
         if self.is_generated:
             RECIPES[self.role][self.file](target)
         else:

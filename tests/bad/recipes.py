@@ -79,6 +79,17 @@ def workbook(path: Path) -> None:
         book.writestr("xl/worksheets/sheet1.xml", "<worksheet/>")
 
 
+def zipped(files: dict[str, bytes]) -> Recipe:
+    """Return a recipe for a zip file of these files."""
+
+    def create(path: Path) -> None:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, content in files.items():
+                packed.writestr(name, content)
+
+    return create
+
+
 def damage_pages(content: bytes) -> bytes:
     """Damage the data but not the footer, so that only reading the values shows it."""
     return content[:4] + b"\xff" * 300 + content[304:]
@@ -146,6 +157,9 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "utf_16_without_mark.bad.csv": with_content(bill_text.decode().encode("utf-16-le")),
         "binary_data.bad.csv": with_content(random_bytes(2000)),
         "excel.bad.xlsx": workbook,
+        "zip_of_two_files.bad.zip": zipped({"a.csv": bill_text, "b.csv": bill_text}),
+        "zip_truncated.bad.zip": changed(zipped({"a.csv": bill_text * 100}), lambda content: content[:200]),
+        "zip_of_bad_rows.bad.csv.zip": zipped({"bill.csv": bill_text.replace(b"1.00,1.00", b"1.00,one")}),
         "old_excel.bad.xls": with_content(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + random_bytes(500)),
         "invoice.bad.pdf": with_content(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"),
         "zstd.bad.csv.zst": with_content(b"(\xb5/\xfd" + random_bytes(100)),

@@ -15,7 +15,7 @@ from trainfare.sources.bills import focus
 from trainfare.sources.registry import SOURCES
 from trainfare.sources.schedulers import jobs
 
-from .cases import COMMANDS, HERE, Case, cases, fill
+from .cases import COMMANDS, HERE, OWN_FOLDER, Case, cases, fill
 
 CASES = cases()
 FEWEST = 60
@@ -26,13 +26,13 @@ IN_A_PROCESS = ("amount_with_comma", "parquet_pages_damaged", "json_broken", "wr
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the good files and every bad one."""
     folder = tmp_path_factory.mktemp("bad")
-    fill(folder, *(case for case in CASES if case.role != "workspace"))
+    fill(folder, *(case for case in CASES if case.role not in OWN_FOLDER))
     return folder
 
 
 def folder_of(case: Case, folder: Path, tmp_path: Path) -> Path:
     """Return where a case is run: a workspace has a separate folder, because a build writes into it."""
-    if case.role != "workspace":
+    if case.role not in OWN_FOLDER:
         return folder
     fill(tmp_path, case)
     return tmp_path

@@ -20,6 +20,7 @@ from trainfare.normalize.facts import ChargeKinds
 from trainfare.period import Month
 from trainfare.settings.config import Config, dump_settings
 from trainfare.sources import deliveries
+from trainfare.sources.bills import overlaps
 from trainfare.sources.deliveries import DeliveredFile
 from trainfare.store import Book, Store
 
@@ -42,8 +43,14 @@ class LoadedCharges:
     """The time of the build, if any figure depends on it. Otherwise the same files give the same bytes."""
 
     def relevant(self, engine: Engine, delivered: Sequence[DeliveredFile], month: Month) -> list[DeliveredFile]:
-        """The deliveries that a month is built from."""
-        return facts.deliveries_for_month(engine, delivered, month, self.deliveries_by_month.get(month, set()))
+        """The deliveries that a month is built from.
+
+        These include native bills without charges of any month: their rows may be needed to check those of other files.
+        """
+        charged = {number for numbers in self.deliveries_by_month.values() for number in numbers}
+        checked = [file for file in delivered if file.native and file.number not in charged]
+        of_month = self.deliveries_by_month.get(month, set())
+        return [*facts.deliveries_for_month(engine, delivered, month, of_month), *checked]
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ def load_charges(
     """
     engine, config = context.engine, context.config
     context.progress("reading bills")
+    overlaps.require_none(engine.reader, [file for file in delivered if file.is_bill])
     conversion = _conversion(context, delivered, booked)
     selects = [conversion.convert(select) for select in deliveries.charge_selects(engine.reader, config, delivered)]
     selects += [

@@ -23,6 +23,22 @@ class RecordProblem:
 
 RECORD_PROBLEMS = (
     RecordProblem(
+        "BILL_DOES_NOT_ADD_UP",
+        "sums on the bill that are equal by the provider's own rules differ: some of its cost may be missing or counted "
+        "twice",
+        "Export the month again, with all columns and all files; if it stays, ask the provider.",
+    ),
+    RecordProblem(
+        "LINE_TYPE_UNKNOWN",
+        "types of bill lines that are not known: they count as adjustments with the cost on the invoice",
+        "Look up the type in the provider's documentation, and send these lines to a payer with a rule.",
+    ),
+    RecordProblem(
+        "BILL_NOT_FINAL",
+        "bill lines without an invoice yet: the provider may still change them",
+        "Build again when the month is invoiced, before you close it.",
+    ),
+    RecordProblem(
         "MACHINE_SIZE_UNKNOWN",
         "machines on the bill with an unknown number of GPUs: each job that holds one pays for all of it",
         "List them in a machine file with their gpus, and pass it with --machines or as a [[source]].",
@@ -157,14 +173,15 @@ RECORD_PROBLEMS = (
 def run(engine: Engine, month: Month, complete_through: int) -> None:
     """Make the `findings` of the month, and `late_machines`."""
     late_machines.run(engine, month)
-    selects = [_finding(problem, complete_through) for problem in RECORD_PROBLEMS]
+    selects = [_finding(problem, month, complete_through) for problem in RECORD_PROBLEMS]
     engine.table("findings", " UNION ALL ".join(selects))
 
 
-def _finding(problem: RecordProblem, complete_through: int) -> str:
+def _finding(problem: RecordProblem, month: Month, complete_through: int) -> str:
     """Return a SELECT with one row per currency at stake, and none if no row shows the problem."""
     query = problem.code.lower()
     pool = {"complete_through": str(complete_through), "final_states": ", ".join(map(quoted, ENDED))}
+    pool["month"] = f"DATE '{month}-01'"
     rows = step_text(PACKAGE, query, pick(PACKAGE, query, pool))
     ranking = "row_number() OVER (PARTITION BY currency ORDER BY abs(at_stake) DESC NULLS LAST, evidence)"
     return (

@@ -10,6 +10,7 @@ from trainfare.engine.sql import quoted
 from trainfare.errors import TrainfareError
 from trainfare.normalize import instance_types
 from trainfare.period import Month
+from trainfare.sources.bills.checks import CHECKS
 from trainfare.sources.kinds import Kind
 from trainfare.tables import CHARGES, ENDED, LABELS, MACHINES, PLACEMENTS, PRICES, QUALITY, USAGE, Table
 
@@ -44,6 +45,7 @@ ROW_VIEWS: dict[str, tuple[str, Table]] = {
     "usage": ("usage_rows", USAGE),
     "quality": ("quality_rows", QUALITY),
     "prices": ("price_rows", PRICES),
+    "checks": ("bill_checks", CHECKS),
 }
 """By kind of file: the view over the rows of all such files, and its columns."""
 STEPS: dict[str, tuple[str, ...]] = {

@@ -78,7 +78,7 @@ def _is_plain(head: Head, content: Content) -> bool:
 def _lines_outside_quotes(head: Head) -> int:
     """Return the number of lines that do not end within quotes: every second part between two quotes is outside."""
     line_ends, is_inside, last = 0, False, b"\n"
-    with open_content(head.path, head.is_gzip) as content:
+    with open_content(head.content, head.is_gzip) as content:
         while block := content.read(BLOCK_BYTES):
             parts = block.translate(None, _NEITHER_QUOTES_NOR_LINE_ENDS).split(b'"')
             line_ends += b"".join(parts[is_inside::2]).count(b"\n")
@@ -92,9 +92,9 @@ def _counted(engine: DuckDB, head: Head) -> int:
     if head.tally.unit is Unit.ENTRIES:
         return _entries(head)
     if head.tally.unit is Unit.OBJECTS:
-        with open_content(head.path, head.is_gzip) as content:
+        with open_content(head.content, head.is_gzip) as content:
             return sum(1 for _ in json_objects(content.read().decode("utf-8-sig")))
-    with open_content(head.path, head.is_gzip) as content:
+    with open_content(head.content, head.is_gzip) as content:
         if head.tally.unit is Unit.LINES:
             return sum(1 for _ in content)
         text = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline="")
@@ -114,7 +114,7 @@ def _unlimited_fields() -> Iterator[None]:
 
 def _long_lines(head: Head) -> list[tuple[int, int]]:
     """Return the lines that are too long, with their bytes."""
-    with open_content(head.path, head.is_gzip) as content:
+    with open_content(head.content, head.is_gzip) as content:
         return [(line, len(text)) for line, text in enumerate(content, 1) if len(text) > LONG_LINE_BYTES]
 
 
@@ -142,15 +142,15 @@ def _jobs(content: bytes | memoryview) -> list[msgspec.Raw]:
 @contextmanager
 def _whole(head: Head) -> Iterator[bytes | memoryview]:
     """Yield the whole content; a plain local file is mapped, not loaded."""
-    if isinstance(head.path, Path) and not head.is_gzip:
+    if isinstance(head.content, Path) and not head.is_gzip:
         with (
-            head.path.open("rb") as file,
+            head.content.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
             memoryview(mapped) as view,
         ):
             yield view
         return
-    with open_content(head.path, head.is_gzip) as content:
+    with open_content(head.content, head.is_gzip) as content:
         yield content.read()
 
 

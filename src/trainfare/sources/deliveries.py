@@ -13,7 +13,7 @@ from trainfare.files.locations import Location, ObjectLocation, locate, matching
 from trainfare.period import Month
 from trainfare.settings.config import Config, SourceSettings, is_zone
 from trainfare.sources import counts, near_misses, registry
-from trainfare.sources.bills import mapping
+from trainfare.sources.bills import manifests, mapping
 from trainfare.sources.bills.mapping import MappedBill
 from trainfare.sources.bills.native import NativeBill
 from trainfare.sources.head import CHANGED, measure
@@ -79,7 +79,8 @@ class DeliveredFile:
     @property
     def header_lines(self) -> int:
         """How much larger a row's line in the file is than its position: 1 with a header, 0 for Parquet and JSON."""
-        return 1 if self.path.name.removesuffix(".gz").endswith((".csv", ".txt", ".tsv")) else 0
+        name = self.path.name.removesuffix(".gz").removesuffix(".zip")
+        return 1 if name.endswith((".csv", ".txt", ".tsv")) else 0
 
     @property
     def native(self) -> NativeBill | MappedBill | None:
@@ -120,7 +121,7 @@ def source_files(source: SourceSettings, folder: Path) -> list[Location]:
     if not found:
         do = "Check the pattern; in the settings it is relative to the folder of the settings file."
         raise TrainfareError(str(named), "no file matches this pattern", do)
-    return found
+    return manifests.select(found)
 
 
 def unread_columns(engine: DuckDB, config: Config) -> dict[Location, list[str]]:

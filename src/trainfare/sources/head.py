@@ -2,11 +2,16 @@
 
 import gzip
 import hashlib
+import shutil
 import stat
+import struct
+import tempfile
+import weakref
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, cast
@@ -75,6 +80,13 @@ class Head:
     """The first bytes, decompressed, by which binary formats are recognized."""
     tally: Tally = field(default_factory=Tally, compare=False)
     """What the reader of this file found."""
+    unpacked: "Unpacked | None" = field(default=None, compare=False)
+    """The file that a zip file contains."""
+
+    @property
+    def content(self) -> Location:
+        """Where the content is read: the file itself, or what was unpacked from it."""
+        return self.unpacked.path if self.unpacked else self.path
 
     @property
     def first_line(self) -> str:
@@ -83,6 +95,29 @@ class Head:
     @property
     def is_json(self) -> bool:
         return self.text.lstrip()[:1] in ("{", "[")
+
+
+class Unpacked:
+    """The one file in a zip file, in a temporary folder that disappears with this object."""
+
+    def __init__(self, archive: Location) -> None:
+        folder = tempfile.mkdtemp(prefix="trainfare-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.path = Path(folder) / "unpacked"
+        try:
+            with archive.open("rb") as packed, zipfile.ZipFile(packed) as opened:
+                names = [one.filename for one in opened.infolist() if not one.is_dir()]
+                if any(name == "[Content_Types].xml" for name in names):
+                    do = "Save the sheet as CSV (UTF-8)."
+                    raise TrainfareError(str(archive), "unrecognized file format: an Excel workbook", do)
+                if len(names) != 1:
+                    what = f"the zip file contains {len(names)} files, not one"
+                    raise TrainfareError(str(archive), what, "Unzip it, and name the files themselves.")
+                with opened.open(names[0]) as content, self.path.open("wb") as written:
+                    shutil.copyfileobj(content, written, BLOCK_BYTES)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error):
+            do = "Export or copy it again; a zip file with a password is not read."
+            raise TrainfareError(str(archive), "the zip file is damaged or truncated", do) from None
 
 
 @contextmanager
@@ -110,12 +145,24 @@ def read_head(path: Location) -> Head:
         raise TrainfareError(str(path), "permission denied", "Give this user permission to read the file.") from None
     except OSError as error:
         raise TrainfareError(str(path), f"cannot be read ({error.strerror})", "Check the file and its disk.") from None
+    if start[:4] == b"PK\x03\x04":
+        unpacked = Unpacked(path)
+        with unpacked.path.open("rb") as content:
+            start = content.read(HEAD_BYTES)
+        return replace(_head_of(path, unpacked.path, start), unpacked=unpacked)
+    return _head_of(path, path, start)
+
+
+def _head_of(path: Location, content: Location, start: bytes) -> Head:
+    """Return the head of a file whose content starts like this; `path` names it in messages."""
     is_gzip = start[:2] == b"\x1f\x8b"
     if is_gzip:
-        start = _decompressed(path)
+        start = _decompressed(content)
     if not start.strip():
         do = "Export it again; even an export without rows has a header."
         raise TrainfareError(str(path), "the file is empty", do)
+    if start[:4] == b"PAR1" and content != path:
+        raise TrainfareError(str(path), "Parquet inside a zip file", "Unzip it: Parquet is compressed internally.")
     if start[:4] == b"PAR1":
         return Head(path, is_parquet=True, is_gzip=is_gzip, text="")
     _require_short_header(path, start)
@@ -131,7 +178,7 @@ def require_intact(head: Head) -> None:
     if not head.is_gzip:
         return
     try:
-        with open_content(head.path, is_gzip=True) as content:
+        with open_content(head.content, is_gzip=True) as content:
             while content.read(BLOCK_BYTES):
                 pass
     except (OSError, EOFError, zlib.error):
@@ -141,9 +188,9 @@ def require_intact(head: Head) -> None:
 def measure(head: Head) -> Content:
     """Read a file once, and return the fingerprint and the size of its content."""
     sha256, size, line_ends, last, has_long_line = hashlib.sha256(), 0, 0, b"\n", False
-    most = head.path.stat().st_size if isinstance(head.path, Path) and not head.is_gzip else None
+    most = head.content.stat().st_size if isinstance(head.content, Path) and not head.is_gzip else None
     try:
-        with open_content(head.path, head.is_gzip) as content:
+        with open_content(head.content, head.is_gzip) as content:
             while block := content.read(BLOCK_BYTES):
                 sha256.update(block)
                 found = block.count(b"\n")

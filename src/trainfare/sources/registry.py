@@ -10,18 +10,20 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location
 from trainfare.sources import near_misses
-from trainfare.sources.bills import azure, focus, google, mapping, oracle
+from trainfare.sources.bills import aws, azure, focus, google, mapping, oracle
 from trainfare.sources.head import HEAD_BYTES, Head, read_head
 from trainfare.sources.inventories import machines
 from trainfare.sources.ledgers import commitment, ecb, hardware, invoice, labor, licenses, power, prices, rates, tariff
 from trainfare.sources.protocol import Source
 from trainfare.sources.raw import RESERVED_NAME, ROW_NUMBER
-from trainfare.sources.rows import check_unique_names, header_names, quoted_path, simplified
+from trainfare.sources.rows import check_unique_names, quoted_path
 from trainfare.sources.schedulers import jobs, sacct, sacct_json
 from trainfare.sources.telemetry import measurements, quality
 
 SOURCES: tuple[Source, ...] = (
     focus,
+    aws.LEGACY,
+    aws.VERSION_2,
     google.READER,
     azure.READER,
     oracle.READER,
@@ -47,7 +49,6 @@ SOURCES: tuple[Source, ...] = (
 """The first one that recognizes a file reads it."""
 
 OTHER_FILES = (
-    (b"PK\x03\x04", "a zip file or an Excel workbook", "Unzip it, or save the sheet as CSV (UTF-8)."),
     (b"\xd0\xcf\x11\xe0", "an Excel workbook", "Save the sheet as CSV (UTF-8)."),
     (b"%PDF-", "a PDF", "Export the underlying data."),
     (b"(\xb5/\xfd", "compressed with zstd", "Decompress it, or compress it with gzip."),
@@ -55,10 +56,6 @@ OTHER_FILES = (
     (b"\xfd7zXZ", "compressed with xz", "Decompress it, or compress it with gzip."),
 )
 """Files that are not supported, by how they start."""
-OTHER_BILLS = (
-    ({"lineitemunblendedcost"}, "an AWS Cost and Usage Report (CUR)", "In AWS Data Exports, export the FOCUS table."),
-)
-"""Bills in other formats, by their columns, and where to get the FOCUS export."""
 
 LINES_BEFORE_HEADER = 20
 SEPARATORS = (",", ";", "\t", "|")
@@ -120,10 +117,6 @@ def _described(head: Head) -> tuple[str, str]:
             return f"{UNRECOGNIZED}: {what}", do
     if head.text.lstrip()[:9].lower().startswith(("<!doctype", "<html")):
         return f"{UNRECOGNIZED}: a web page", "Download it again: a login page may have been saved."
-    names = {simplified(name) for name in head.parquet_columns or header_names(head)}
-    for columns, what, do in OTHER_BILLS:
-        if columns <= names:
-            return f"this is {what}, not FOCUS", do
     text = head.text.strip().splitlines()[:1]
     opening = "".join(text).strip() or ", ".join(sorted(head.parquet_columns)) or "binary data"
     shown = "".join(char if char.isprintable() else "?" for char in opening[:60])

@@ -59,7 +59,7 @@ def plain_name(name: str) -> str:
 
 def quoted_path(head: Head) -> str:
     """Return the file's name for the engine, which treats * ? and [ as a pattern."""
-    return quoted(glob.escape(str(head.path)))
+    return quoted(glob.escape(str(head.content)))
 
 
 def identifier(name: str) -> str:
@@ -87,7 +87,7 @@ class Lines:
     @cached_property
     def _is_shifted(self) -> bool:
         line_ends, last = 0, b"\n"
-        with open_content(self.head.path, self.head.is_gzip) as content:
+        with open_content(self.head.content, self.head.is_gzip) as content:
             while block := content.read(1 << 20):
                 line_ends, last = line_ends + block.count(b"\n"), block[-1:]
         return line_ends + (last != b"\n") != self.rows + 1
@@ -95,7 +95,7 @@ class Lines:
     def _counted(self, wanted: set[int]) -> dict[int, int]:
         found: dict[int, int] = {}
         row, before = -1, 0
-        with open_content(self.head.path, self.head.is_gzip) as content:
+        with open_content(self.head.content, self.head.is_gzip) as content:
             text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
             reader = csv.reader(text, delimiter=delimiter(self.head))
             try:
@@ -218,7 +218,7 @@ def json_objects(text: str) -> Iterator[int]:
 
 def _broken_json(head: Head, unit: Unit) -> tuple[str, str]:
     """Return where JSON is broken, and how."""
-    with open_content(head.path, head.is_gzip) as content:
+    with open_content(head.content, head.is_gzip) as content:
         try:
             text = content.read().decode("utf-8-sig")
             for _ in json_objects(text) if unit is Unit.OBJECTS else [json.loads(text)]:

@@ -163,7 +163,7 @@ def _require_function(node: dict[str, Any]) -> None:
     if name in ("/", "//", "%", "divide", "fdiv"):
         raise ExpressionError(f"'{name}' is not allowed", NO_DIVISION)
     if name not in FUNCTIONS or node.get("schema") or node.get("catalog"):
-        near = difflib.get_close_matches(name, FUNCTIONS, 1, 0.7)
+        near = difflib.get_close_matches(name, FUNCTIONS, 1, 0.8)
         do = f"Did you mean {near[0]}?" if near else "The functions are listed in docs/howto/mapping.md."
         raise ExpressionError(f"function '{name}' is not allowed", do)
     if node.get("filter") or node.get("distinct") or (node.get("order_bys") or {}).get("orders"):

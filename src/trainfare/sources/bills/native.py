@@ -24,7 +24,9 @@ from typing import Any
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Problems
 from trainfare.files.locations import Location, copy
+from trainfare.money import PLACES
 from trainfare.sources.bills import charges
+from trainfare.sources.bills.checks import CHECKS, BillCheck
 from trainfare.sources.head import Head
 from trainfare.sources.kinds import Kind
 from trainfare.sources.protocol import ArchivedFile, ReadOptions
@@ -76,15 +78,15 @@ class Field:
     def spellings(self) -> tuple[str, ...]:
         return tuple(simplified(name) for name in (self.name, *self.aliases))
 
-    def sql(self, raw: RawTable, zone: str) -> str:
-        """Return SQL for the field's value; null if the file does not have it."""
+    def sql(self, raw: RawTable, zone: str, amounts: str) -> str:
+        """Return SQL for the field's value; null if the file does not have it. `amounts` is the type of amounts."""
         if self.derive:
             return self.derive(raw) or "CAST(NULL AS VARCHAR)"
         column = self.column_of(raw)
         if self.holds is Holds.TIME:
             return raw.timestamp(column or "", zone)
         if self.holds is Holds.AMOUNT:
-            return exact_amount(raw, column)
+            return exact_amount(raw, column, amounts)
         if self.holds is Holds.ANYTHING and column:
             return raw.column(column)[0]
         return raw.text(column or "")
@@ -152,6 +154,8 @@ class NativeBill:
     """The time zone of times without an offset."""
     has_local_times: bool = False
     """Whether the times of charges, not only those of fields, are local times where they have no offset."""
+    checks: tuple[BillCheck, ...] = ()
+    """What the provider's own rules say about the rows, over the fields."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     """What is stored in the archived copy next to its columns."""
     KIND: Kind = Kind.BILL
@@ -220,6 +224,8 @@ class NativeBill:
 
     def rows(self, engine: DuckDB, file: ArchivedFile, options: ReadOptions, table: Table) -> str | None:
         """Return a SELECT of the archived charges."""
+        if table is CHECKS and self.checks:
+            return self._check_rows(engine, file, options)
         if table is not CHARGES:
             return None
         select = self.focus_rows(engine, file)
@@ -232,6 +238,21 @@ class NativeBill:
         }
         chosen = ", ".join(f'{columns[name]} AS "{name}"' for name in CHARGES.names)
         return f"SELECT {chosen} FROM ({select})"
+
+    def _check_rows(self, engine: DuckDB, file: ArchivedFile, options: ReadOptions) -> str:
+        """Return a SELECT of the sums that the provider's own rules are about."""
+        rows = f"({self.prepared(self.opened(engine, file))})"
+        first = self.parts[0].columns
+        currency = first.get("BillingCurrency", "NULL")
+        if options.currency:
+            currency = f"coalesce({currency}, {quoted(options.currency)})"
+        start = first["ChargePeriodStart"]
+        period = (
+            f"coalesce({first.get('BillingPeriodStart', 'NULL')}, date_trunc('month', {start}))",
+            f"coalesce({first.get('BillingPeriodEnd', 'NULL')}, date_trunc('month', {start}))",
+            currency,
+        )
+        return " UNION ALL ".join(one.select(rows, period, file.delivery, file.source) for one in self.checks)
 
     def focus_rows(self, engine: DuckDB, file: ArchivedFile) -> str:
         """Return a SELECT of the archived charges with FOCUS columns, and their lines."""
@@ -250,7 +271,9 @@ class NativeBill:
 
     def prepared(self, raw: RawTable) -> str:
         """Return a SELECT of the file's rows with the fields, and `native_line`."""
-        fields = ", ".join(f"{one.sql(raw, self.zone)} AS {identifier(one.name)}" for one in self.fields)
+        given = [one.column_of(raw) for one in self.fields if one.holds is Holds.AMOUNT and not one.derive]
+        amounts = amount_type(raw, [column for column in given if column])
+        fields = ", ".join(f"{one.sql(raw, self.zone, amounts)} AS {identifier(one.name)}" for one in self.fields)
         return f"SELECT line AS native_line{', ' * bool(fields)}{fields} FROM {raw.relation}"
 
     def _mapped(self, raw: RawTable) -> str:
@@ -303,16 +326,31 @@ def converted(raw: RawTable, select: str) -> Iterator[RawTable]:
     raw.engine.drop("converted")
 
 
-def exact_amount(raw: RawTable, column: str | None) -> str:
-    """Return SQL for an amount as a decimal that loses nothing; text and floats keep 22 decimals."""
-    if column is None:
-        return f"CAST(NULL AS {MONEY})"
-    name, type_ = raw.column(column)
+def amount_type(raw: RawTable, columns: Iterable[str]) -> str:
+    """Return the one type of all amounts of a file: a decimal that loses nothing.
+
+    With different types, the engine would cut off digits of one of them.
+    """
+    types = [raw.column(column)[1] for column in columns]
+    return MONEY if all(_fits_money(type_) for type_ in types) else charges.FINE
+
+
+def _fits_money(type_: str) -> bool:
     if DECIMALS.fullmatch(type_):
+        return int(type_.rstrip(")").split(",")[1]) <= PLACES
+    return bool(INTEGERS.fullmatch(type_))
+
+
+def exact_amount(raw: RawTable, column: str | None, type_: str) -> str:
+    """Return SQL for an amount as this type; text and floats keep 22 decimals."""
+    if column is None:
+        return f"CAST(NULL AS {type_})"
+    name, actual = raw.column(column)
+    if actual == type_:
         return name
-    if INTEGERS.fullmatch(type_):
-        return f"CAST({name} AS {MONEY})"
-    return f"TRY_CAST(CAST({name} AS VARCHAR) AS {charges.FINE})"
+    if DECIMALS.fullmatch(actual) or INTEGERS.fullmatch(actual):
+        return f"CAST({name} AS {type_})"
+    return f"TRY_CAST(CAST({name} AS VARCHAR) AS {type_})"
 
 
 def _columns(engine: DuckDB, select: str) -> dict[str, tuple[str, str]]:

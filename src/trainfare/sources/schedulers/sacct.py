@@ -181,7 +181,7 @@ def _has_columns(path: Location, header: str, problems: Problems) -> bool:
 
 def _read_lines(engine: DuckDB, head: Head, problems: Problems) -> bool:
     """Create `sacct_lines` from the file as it is, or report why it is not text."""
-    path, compression = head.path, "gzip" if head.is_gzip else "none"
+    path, compression = head.content, "gzip" if head.is_gzip else "none"
     try:
         engine.table(
             "sacct_lines",

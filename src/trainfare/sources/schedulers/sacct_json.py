@@ -97,13 +97,13 @@ def _read_jobs(engine: DuckDB, head: Head, problems: Problems) -> bool:
     path = head.path
     try:
         if head.is_gzip:
-            with tempfile.TemporaryDirectory() as folder, open_content(path, is_gzip=True) as content:
+            with tempfile.TemporaryDirectory() as folder, open_content(head.content, is_gzip=True) as content:
                 decompressed = Path(folder) / "sacct.json"
                 with decompressed.open("wb") as plain:
                     shutil.copyfileobj(content, plain)
                 _parse(engine, decompressed)
         else:
-            _parse(engine, path)
+            _parse(engine, head.content)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         problems.add(str(path), "the gzip file is damaged or truncated", "Export or copy it again.")
         return False

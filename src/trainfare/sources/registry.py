@@ -59,6 +59,7 @@ OTHER_FILES = (
     (b"\xfd7zXZ", "compressed with xz", "Decompress it, or compress it with gzip."),
 )
 """Files that are not supported, by how they start."""
+
 LINES_BEFORE_HEADER = 20
 SEPARATORS = (",", ";", "\t", "|")
 UNRECOGNIZED = "unrecognized file format"

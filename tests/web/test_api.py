@@ -97,7 +97,7 @@ def test_pages_about_idle_cost_of_two_months_can_be_read(server: Server) -> None
 def test_jobs_of_single_days_are_reported(server: Server) -> None:
     query = "window=2026-10&aggregate=job"
     whole = {row["job"]: row for row in server.ask(f"/api/v1/report?{query}").json["rows"]}
-    days = "&filter=day:2026-10-05,2026-10-06"
+    days = "&filter=day:2026-10-05&filter=day:2026-10-06"
     answer = server.ask(f"/api/v1/report?{query}{days}")
     assert answer.status == 200
     window = server.ask("/api/v1/report?window=2026-10-05,2026-10-07&aggregate=job").json
@@ -109,12 +109,12 @@ def test_jobs_of_single_days_are_reported(server: Server) -> None:
 def test_a_state_means_the_last_attempt_of_a_job_on_every_path(server: Server) -> None:
     states = {row["state"] for row in server.ask("/api/v1/jobs?window=2026-10&limit=1000").json["rows"]}
     machines = server.ask("/api/v1/machines?window=2026-10&limit=1000").json["rows"]
-    pools = ",".join({row["pool"] or "(none)" for row in machines} | {"(none)"})
+    pools = "".join(f"&filter=pool:{pool}" for pool in {row["pool"] or "(none)" for row in machines} | {"(none)"})
     assert states
     for state in states:
         found = server.ask(f"/api/v1/jobs?window=2026-10&limit=1000&filter=state:{state}").json
         assert {row["state"] for row in found["rows"]} == {state}
-        named = f"/api/v1/jobs?window=2026-10&limit=1000&filter=state:{state}&filter=pool:{pools}"
+        named = f"/api/v1/jobs?window=2026-10&limit=1000&filter=state:{state}{pools}"
         assert server.ask(named).json["rows"] == found["rows"]
         report = server.ask(f"/api/v1/report?window=2026-10&aggregate=state&filter=state:{state}").json
         assert [row["state"] for row in report["rows"]] == [state]

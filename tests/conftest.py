@@ -14,7 +14,7 @@ LONGEST_FIRST = (
         "engines/test_cluster.py",
         "account/test_conversion.py",
     ),
-    *("web/test_digest.py", "workspace/test_killed_builds.py", "simulate/test_gameday.py"),
+    *("web/test_questions.py", "workspace/test_killed_builds.py", "simulate/test_gameday.py"),
 )
 """Files that take longest: they start first, so that no process works alone at the end."""
 

@@ -9,9 +9,11 @@ import msgspec
 from trainfare.books.compare import causes, difference
 from trainfare.books.from_files import build_from_files
 from trainfare.engine.duckdb import DuckDB, parquet, quoted
-from trainfare.query import cost, digest
+from trainfare.query import cost
 from trainfare.query.check import FindingStates, check
-from trainfare.query.open_books import ADDED_COLUMNS, open_books, select_of
+from trainfare.query.grains import making
+from trainfare.query.open_books import open_books
+from trainfare.query.stored import ADDED_COLUMNS, select_of
 from trainfare.settings.config import load
 from trainfare.settings.sections import Check
 from trainfare.store import BookFiles
@@ -46,20 +48,19 @@ def test_a_book_with_fewer_columns_gives_the_same_report(keeper: Bookkeeper):
     assert keeper.reader.rows("SELECT DISTINCT origin, converted_from FROM shares") == [(None, None)]
 
 
-def test_a_digest_of_an_older_book_can_be_built(keeper: Bookkeeper):
+def test_the_grains_of_an_older_book_can_be_made(keeper: Bookkeeper):
     """The service builds one for every book that it shows, including those closed long ago."""
     case = Case([hours_of("n1", (0, 4 * HOUR), "8")], [placement("a", "n1", (0, 2 * HOUR), gpus=4, team="nlp")])
     folder = keeper.write(case)
     (book,) = build_from_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
     before = older(keeper.builder, book, folder)
     files = {name: path for name, path in before.files.items() if name not in NUMBERED.values()}
-    digest.write(replace(before, files=files), folder / "older.duckdb")
+    making.write(replace(before, files=files), folder / "older.duckdb")
     keeper.reader.run(f"ATTACH {quoted(folder / 'older.duckdb')} AS older")
-    assert keeper.reader.rows("SELECT sum(effective), max(origin) FROM older.digest_costs") == [(Decimal(8), None)]
-    assert keeper.reader.rows("SELECT effective, estimated_effective FROM older.digest_jobs") == [
-        (Decimal(4), Decimal(0))
-    ]
-    assert keeper.reader.rows("SELECT count(*) FROM older.digest_usage") == [(0,)]
+    assert keeper.reader.rows("SELECT sum(effective) FROM older.grain_cost_d") == [(Decimal(8),)]
+    assert keeper.reader.rows("SELECT DISTINCT origin, estimated FROM older.grain_ways_2") == [(None, False)]
+    assert keeper.reader.rows("SELECT effective FROM older.grain_fact_s WHERE job = 1") == [(Decimal(4),)]
+    assert keeper.reader.rows("SELECT count(*) FROM older.grain_usage") == [(0,)]
 
 
 def test_a_newer_version_is_compared_with_an_older_one(keeper: Bookkeeper):

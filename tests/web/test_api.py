@@ -88,6 +88,39 @@ def test_steps_add_up_to_the_window(server: Server) -> None:
     assert sum(Decimal(row["cost"]) for row in steps) == Decimal(whole["overall"]["cost"])
 
 
+def test_pages_about_idle_cost_of_two_months_can_be_read(server: Server) -> None:
+    for path in ("/", "/jobs", "/efficiency", "/cost-trace"):
+        for window in ("", "&from=2026-10-01&to=2026-11-30"):
+            assert server.ask(f"{path}?payer=idle{window}").status == 200, path
+
+
+def test_jobs_of_single_days_are_reported(server: Server) -> None:
+    query = "window=2026-10&aggregate=job"
+    whole = {row["job"]: row for row in server.ask(f"/api/v1/report?{query}").json["rows"]}
+    days = "&filter=day:2026-10-05&filter=day:2026-10-06"
+    answer = server.ask(f"/api/v1/report?{query}{days}")
+    assert answer.status == 200
+    window = server.ask("/api/v1/report?window=2026-10-05,2026-10-07&aggregate=job").json
+    assert answer.json["rows"] == window["rows"], "the same days, as a filter and as a window"
+    assert {row["job"] for row in answer.json["rows"]} < {*whole}
+    assert server.ask(f"/api/v1/jobs?window=2026-10{days}").json["count"] == len(window["rows"])
+
+
+def test_a_state_means_the_last_attempt_of_a_job_on_every_path(server: Server) -> None:
+    states = {row["state"] for row in server.ask("/api/v1/jobs?window=2026-10&limit=1000").json["rows"]}
+    machines = server.ask("/api/v1/machines?window=2026-10&limit=1000").json["rows"]
+    pools = "".join(f"&filter=pool:{pool}" for pool in {row["pool"] or "(none)" for row in machines} | {"(none)"})
+    assert states
+    for state in states:
+        found = server.ask(f"/api/v1/jobs?window=2026-10&limit=1000&filter=state:{state}").json
+        assert {row["state"] for row in found["rows"]} == {state}
+        named = f"/api/v1/jobs?window=2026-10&limit=1000&filter=state:{state}{pools}"
+        assert server.ask(named).json["rows"] == found["rows"]
+        report = server.ask(f"/api/v1/report?window=2026-10&aggregate=state&filter=state:{state}").json
+        assert [row["state"] for row in report["rows"]] == [state]
+        assert Decimal(report["rows"][0]["cost"]) == Decimal(found["cost"])
+
+
 def test_a_job_is_found_priced_and_explained_to_the_same_digit(server: Server, company: Workspace) -> None:
     page = server.ask("/api/v1/jobs?window=2026-10&limit=1&sort=-cost").json
     (first,) = page["rows"]

@@ -15,7 +15,7 @@ from trainfare.cli import main
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet
 from trainfare.period import Month
-from trainfare.query.open_books import select_of
+from trainfare.query.stored import select_of
 from trainfare.settings import config
 from trainfare.store import Book, Store
 from trainfare.tables import BASES

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.query.open_books import select_of
+from trainfare.query.stored import select_of
 from trainfare.store.records import BookFiles
 from trainfare.tables import ESTIMATED
 

@@ -23,7 +23,7 @@ from trainfare.books.month import normalize_month
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import parquet, quoted
 from trainfare.files.locations import Location
-from trainfare.query.open_books import select_of
+from trainfare.query.stored import select_of
 from trainfare.settings.config import Config
 from trainfare.sources.deliveries import ADJUSTING, DeliveredFile
 from trainfare.store import Book, Store

@@ -17,7 +17,7 @@ from trainfare.cli import options, published, terminal
 from trainfare.errors import TrainfareError
 from trainfare.money import decimal_text
 from trainfare.query.explain import Explanation, JobNotFoundError
-from trainfare.query.open_books import select_of
+from trainfare.query.stored import select_of
 from trainfare.report import records
 from trainfare.report.render import money
 

@@ -38,11 +38,13 @@ def forecast(workspace: Path, by: str | None, basis: str, scope: str, currency: 
     config = options.load_settings(workspace)
     with ExitStack() as stack:
         store = published.open_store(stack, config, workspace)
-        _, newest = published.open_latest(stack, store, None)
+        _, newest = published.open_latest(stack, store, None, with_grains=True)
         chosen = newest.currency(currency, config.currency, basis)
         question = Question([], basis, "wall", scope, chosen)
         books = [
-            outlook.book_spend(published.open_latest(stack, store, month)[1], question, outlook.BUDGET_LABELS)
+            outlook.book_spend(
+                published.open_latest(stack, store, month, with_grains=True)[1], question, outlook.BUDGET_LABELS
+            )
             for month in published.charged_months(store)[-outlook.HISTORY_MONTHS :]
         ]
     budgets = outlook.applicable_budgets(config.budgets(chosen), question)

@@ -70,7 +70,7 @@ def metrics(
     """
     with ExitStack() as stack:
         config = options.load_settings(workspace)
-        opened = published.open_book(stack, config, workspace, options.parse_month(month), by_digest=True)
+        opened = published.open_book(stack, config, workspace, options.parse_month(month), with_grains=True)
         chosen = opened.currency(currency, config.currency, basis)
         question = Question(keys.parse(list(by) or ["team"], opened.engine), basis, "wall", scope, chosen)
         found = measuring.rows(opened, question, only)

@@ -48,22 +48,24 @@ def newest(store: Store, month: Month | None) -> Book:
 
 
 def open_book(
-    stack: ExitStack, config: Config, workspace: Path, month: Month | None, by_digest: bool = False
+    stack: ExitStack, config: Config, workspace: Path, month: Month | None, with_grains: bool = False
 ) -> OpenBooks:
     """Open the newest version of a month for queries."""
-    _, opened = open_latest(stack, open_store(stack, config, workspace), month, by_digest)
+    _, opened = open_latest(stack, open_store(stack, config, workspace), month, with_grains)
     return opened
 
 
-def open_latest(stack: ExitStack, store: Store, month: Month | None, by_digest: bool = False) -> tuple[Book, OpenBooks]:
+def open_latest(
+    stack: ExitStack, store: Store, month: Month | None, with_grains: bool = False
+) -> tuple[Book, OpenBooks]:
     """Return the newest version of a month, and open it for queries.
 
-    With `by_digest`, queries use the digest of the service if it has one: faster, but not down to single shares.
+    With `with_grains`, the file of its grains is used if there is one: faster, but the book itself is not read.
     """
     from trainfare.engine.choice import embedded
-    from trainfare.query import digest
+    from trainfare.query.grains import files, making
 
     book = latest(store, month)
     engine = stack.enter_context(embedded())
     opened = open_books(engine, [store.files(book)])
-    return book, digest.quickened(opened, digest.kept_in(store.workspace)) if by_digest else opened
+    return book, files.with_file(opened, making.kept_in(store.workspace)) if with_grains else opened

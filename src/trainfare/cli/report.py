@@ -100,7 +100,7 @@ def report(
             opened = _open_files(stack, config, wanted, only_cost=per != "productive")
         else:
             config = options.load_settings(workspace)
-            opened = published.open_book(stack, config, workspace, wanted, by_digest=True)
+            opened = published.open_book(stack, config, workspace, wanted, with_grains=True)
         question = cost.Question(
             keys.parse(list(by) or ["team"], opened.engine),
             basis,

@@ -49,7 +49,7 @@ def statement(
     with ExitStack() as stack:
         config = options.load_settings(workspace)
         store = published.open_store(stack, config, workspace)
-        book, opened = published.open_latest(stack, store, options.parse_month(month))
+        book, opened = published.open_latest(stack, store, options.parse_month(month), with_grains=True)
         question = Question([], basis, "gpu", scope, opened.currency(currency, config.currency, basis))
         closing_state = rendering.book_state(opened, book, store.catalog.closing(book.month))
         folder.mkdir(parents=True, exist_ok=True)

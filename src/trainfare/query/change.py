@@ -8,12 +8,12 @@ from typing import Any
 
 from trainfare.engine.duckdb import quoted, step_text
 from trainfare.money import PLACES
+from trainfare.query import keys
 from trainfare.query.conversions import applied_conversions
 from trainfare.query.cost import PACKAGE, Question
-from trainfare.query.groups import Groups
+from trainfare.query.groups import Groups, selected_shares
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import LOST_STATES
-from trainfare.tables import LABELS
 
 MEANINGS = {
     "volume": "more or fewer GPU hours, at the rate of the previous period",
@@ -53,18 +53,14 @@ class Change:
 
 def period_costs(opened: OpenBooks, question: Question) -> PeriodCosts:
     """Return the cost of one period in its parts, and the exchange rates of converted cost."""
-    grouped = Groups(question.basis, question.selection, ())
-    if digest := grouped.digest_fragments(opened, {*LABELS, "category", "payer"}):
-        fields = ("basis", "only_holds", "only_shares", "where")
-        rows = opened.engine.records(digest.step("digest_change", fields))
-    else:
-        fragments = {
-            "basis": question.basis,
-            "shares": question.selection.shares,
-            "placements": question.selection.placements,
-            "lost": ", ".join(quoted(state) for state in LOST_STATES),
-        }
-        rows = opened.engine.records(step_text(PACKAGE, "change", fragments))
+    facts = Groups(question.basis, question.selection, ["gpu_model", keys.HAS_GPUS, keys.ATTEMPT_STATE])
+    fragments = {
+        "basis": question.basis,
+        "shares": selected_shares(opened, question.selection, ["category", "converted_from", *facts.by]),
+        "facts": facts.facts(opened),
+        "lost": ", ".join(quoted(state) for state in LOST_STATES),
+    }
+    rows = opened.engine.records(step_text(PACKAGE, "change", fragments))
     was_converted = any(row["converted_from"] for row in rows)
     return PeriodCosts(rows, _average_rates(opened, question) if was_converted else {})
 

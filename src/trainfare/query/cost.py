@@ -1,7 +1,7 @@
 """Cost per training hour by the requested groups, tied to the bill."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,9 +10,8 @@ from trainfare.engine.duckdb import quoted, step_text
 from trainfare.query import conversions, estimates, groups, keys
 from trainfare.query.conversions import Conversion
 from trainfare.query.estimates import Accuracy
-from trainfare.query.groups import RateSql
 from trainfare.query.open_books import OpenBooks
-from trainfare.query.selection import BOOK_PLACEMENTS, Filters, Selection
+from trainfare.query.selection import Filters, Selection
 
 PACKAGE = "trainfare.query"
 SCOPES = ("full", "infra")
@@ -57,13 +56,8 @@ class Question:
 
     @property
     def selection(self) -> Selection:
-        return Selection(self.currency, self.scope, self.days, self.filters, self._held)
-
-    @property
-    def _held(self) -> str:
-        """Return the placements that hours are counted from: all of them, or their productive part."""
-        step = {"busy": "productive_busy", "not_lost": "productive_not_lost"}.get(self.productive)
-        return f"({step_text(PACKAGE, step)})" if self.per == "productive" and step else BOOK_PLACEMENTS
+        hours = self.productive if self.per == "productive" else "held"
+        return Selection(self.currency, self.scope, self.days, self.filters, hours)
 
 
 @dataclass(frozen=True)
@@ -179,7 +173,7 @@ def _remaining(count: int, shown: list[Row], overall: Row) -> RemainingGroups:
 
 def non_job_payers(opened: OpenBooks, question: Question) -> dict[str, NonJobPayer]:
     """Return the idle, unallocated and non-training cost, with its reasons."""
-    estimated = f"coalesce(sum(s.{question.basis}) FILTER (s.origin = 'estimate'), 0)"
+    estimated = f"coalesce(sum(s.{question.basis}) FILTER (s.estimated), 0)"
     found = opened.engine.rows(
         f"SELECT s.payer_kind, s.reason, sum(s.{question.basis}) AS cost, {estimated} "
         f"FROM {groups.selected_shares(opened, question.selection, [])} "
@@ -219,48 +213,25 @@ def _rows(opened: OpenBooks, question: Question, by: list[str], found: list[dict
 
 def select(opened: OpenBooks, question: Question, by: list[str]) -> str:
     """Return the SELECT behind `rows`: its groups are k0, k1 ..."""
-    grouped = groups.Groups(question.basis, billed_selection(opened, question), by)
-    rate = rate_sql(question)
-    names = [f"k{index}" for index in range(len(by))]
-    held = grouped.hour_groups
+    grouped = groups.Groups(question.basis, question.selection, by)
+    names, held = grouped.names, grouped.hour_names
+    same_job = "".join(f", {name}" for name in held)
+    time = ", ".join(f"sum({name}) OVER of_job AS {name}" for name in ("billed_wall", "billed_gpu"))
+    shared = f"SELECT * REPLACE ({time}, bool_or(gpu_unknown) OVER of_job AS gpu_unknown) FROM facts"
     fragments = {
+        "group_costs": grouped.costs(opened),
+        "facts": grouped.facts(opened),
+        "timed": f"({shared} WINDOW of_job AS (PARTITION BY job{same_job}))" if held != names else "facts",
+        "names": "".join(f", {name}" for name in names),
+        "held_names": same_job,
+        "joined": "FULL" if len(held) == len(names) else "LEFT",
         "same_group": " AND ".join(["true", *(f"c.{name} IS NOT DISTINCT FROM h.{name}" for name in held)]),
         "same_rate_group": " AND ".join(["true", *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in names)]),
         "either": "".join(f", coalesce(c.{n}, h.{n}) AS {n}" if n in held else f", c.{n} AS {n}" for n in names),
         "order": ", ".join(_order(by, names)),
-        "priced": rate.denominator,
+        "priced": RATE_DENOMINATORS[question.per],
     }
-    if digest := grouped.label_report(opened, rate) or grouped.machine_group_report(opened, rate):
-        return step_text(PACKAGE, "digest_cost", fragments | asdict(digest))
-    queries = grouped.digest_queries(opened) or grouped.share_queries(opened)
-    fragments |= {
-        "names": "".join(f", {name}" for name in names),
-        "held_names": "".join(f", {name}" for name in held),
-        "joined": "FULL" if len(held) == len(names) else "LEFT",
-    }
-    return step_text(PACKAGE, "cost", fragments | asdict(queries))
-
-
-def billed_selection(opened: OpenBooks, question: Question) -> Selection:
-    """Return the question's selection, with hours that are paid in another currency as not billed."""
-    selection = question.selection
-    if opened.has_all_hours_in(selection.currency):
-        return selection
-    fragments = {"placements": selection.held, "currency": quoted(selection.currency)}
-    return replace(selection, held=f"({step_text(PACKAGE, 'billed_in', fragments)})")
-
-
-def rate_sql(question: Question) -> RateSql:
-    """Return SQL for the rates of a question."""
-    return RateSql(RATE_DENOMINATORS[question.per], job_rate_sql(question))
-
-
-def job_rate_sql(question: Question) -> str:
-    """Return SQL for the rate of a whole job j of a digest."""
-    if question.scope == "full" and question.per in ("wall", "gpu"):
-        return f"j.{question.per}_rate_{question.basis}"
-    part = "infra_" if question.scope == "infra" else ""
-    return f"per_hour(j.{part}{question.basis}, {RATE_DENOMINATORS[question.per].replace('h.', 'j.')})"
+    return step_text(PACKAGE, "cost", fragments)
 
 
 def _order(by: list[str], names: list[str]) -> list[str]:

@@ -16,13 +16,12 @@ ERROR_KEYS = ("category", "kind", "method", "price_source")
 
 def estimated_sum(basis: str, rows: str = "s") -> str:
     """Return SQL for the estimated part of a sum of shares."""
-    return f"coalesce(sum({rows}.{basis}) FILTER ({rows}.origin = 'estimate'), 0)"
+    return f"coalesce(sum({rows}.{basis}) FILTER ({rows}.estimated), 0)"
 
 
 def has_estimates(opened: OpenBooks) -> bool:
     """Return whether anything in the books is estimated."""
-    money = "digest_costs" if opened.by_digest else "bill_totals"
-    return bool(opened.engine.rows(f"SELECT 1 FROM {money} WHERE origin = 'estimate' LIMIT 1"))
+    return bool(opened.engine.rows("SELECT 1 FROM bill_totals WHERE origin = 'estimate' LIMIT 1"))
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def by_group(opened: OpenBooks, basis: str, selection: Selection, by: list[str])
     names = "".join(f"{keys.share_sql(key)} AS k{index}, " for index, key in enumerate(by))
     found = opened.engine.rows(
         f"SELECT {names}sum(s.{basis}) FROM {groups.selected_shares(opened, selection, by)} "
-        "WHERE s.origin = 'estimate' AND s.payer_kind IN ('attempt', 'label') GROUP BY ALL"
+        "WHERE s.estimated AND s.payer_kind IN ('attempt', 'label') GROUP BY ALL"
     )
     return {tuple(group): cost for *group, cost in found if cost is not None}
 

@@ -1,5 +1,6 @@
--- Sum the cost of payers of some kinds per group, or per job and group.
--- In: the selected shares, with labels and machines joined to them.
-SELECT sum(s.{{basis}}) AS cost{{job}}{{share_keys}}
-FROM (SELECT * FROM {{shares}} WHERE payer_kind IN ({{kinds}})) s{{share_joins}}
+-- Sum the cost of payers of some kinds per group.
+-- In: the selected cost, with the names of the keys joined to it.
+SELECT sum(s.{{basis}}) AS cost{{share_keys}}
+FROM {{shares}}
+WHERE s.payer_kind IN ({{kinds}})
 GROUP BY ALL

@@ -1,288 +1,242 @@
-"""Cost and hours per group, as queries over the shares themselves, or over a digest if it has all requested keys."""
+"""Cost and hours per group: the coarsest grain that has the keys of a question, and the SQL that reads it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
-from trainfare.engine.duckdb import quoted, step_text
-from trainfare.query import keys, machine_groups
+from trainfare.engine.duckdb import step_text
+from trainfare.query import keys
+from trainfare.query.grains.opened import Grains
 from trainfare.query.open_books import OpenBooks
-from trainfare.query.selection import BOOK_PLACEMENTS, DIGEST_TABLES, Selection, has_value, share_matches
-from trainfare.tables import LABELS
+from trainfare.query.selection import PAYER_KINDS, Selection, has_value, in_days, share_matches
 
 PACKAGE = "trainfare.query"
-BILL_KEYS = frozenset(("rule", "source", "account"))
-"""Keys of cost that most questions do not use."""
-JOB_PAYERS = "'attempt', 'label'"
+JOB_PAYERS = PAYER_KINDS["jobs"]
 
 
 @dataclass(frozen=True)
-class RateSql:
-    """SQL for rates: the time of hours h that a rate divides by, and the rate of a whole job j of a digest."""
+class Grain:
+    """A table at some level of detail: what it can be grouped by, and the level of its ways."""
 
-    denominator: str
-    job_rate: str
-
-
-@dataclass(frozen=True)
-class ReportQueries:
-    """The three queries that `cost` joins: cost per group, cost per job and group, and hours per job and group."""
-
-    group_costs: str
-    job_costs: str
-    job_hours: str
+    name: str
+    has: frozenset[str]
+    way_table: str
+    patterns: str = ""
 
 
-@dataclass(frozen=True)
-class DigestReport:
-    """What `digest_cost` joins: the cost per group, and the rates and hours of jobs."""
-
-    group_costs: str
-    rated: str
-    timed: str
-    hold_keys: str
-    job_sites: str
-    only_holds: str
-
-
-@dataclass(frozen=True)
-class DigestFragments:
-    """SQL fragments of one question over the tables of a digest, under the names that its steps use."""
-
-    basis: str
-    share_keys: str
-    hold_keys: str
-    money: str
-    share_sites: str
-    job_sites: str
-    where: str
-    only_shares: str
-    only_holds: str
-    currency: str
-    job: str
-    cost: str
-
-    def step(self, name: str, fields: Iterable[str], **others: str) -> str:
-        """Return the text of a step, filled with these fields and other fragments."""
-        return step_text(PACKAGE, name, {field: str(getattr(self, field)) for field in fields} | others)
-
-    @property
-    def group_costs(self) -> str:
-        """Return a SELECT of the cost of jobs and labels per group."""
-        fields = ("basis", "share_keys", "money", "share_sites", "where", "only_shares")
-        return self.step("digest_group_costs", fields, kinds=JOB_PAYERS)
+COST_GRAINS = (
+    Grain("cost_d", frozenset(("set", "category")), "ways_2"),
+    Grain("cost_w", frozenset(("set", "category", "rule")), "ways_1"),
+    Grain("cost_c", frozenset(("set", "category", "site")), "ways_2"),
+    Grain("cost_m", frozenset(("machine", "site")), "ways_3"),
+    Grain("cost_j", frozenset(("job", "set", "site")), "ways_3"),
+    Grain("shares", frozenset(("job", "set", "category", "rule", "site", "machine", "attempt")), "ways_1"),
+)
+"""From coarse to fine. All of them have payers and days."""
+FACT_GRAINS = (
+    Grain("fact_s", frozenset(("set",)), "ways_3", "pattern_s"),
+    Grain("fact_sd", frozenset(("set", "day")), "ways_3", "pattern_s"),
+    Grain("fact_c", frozenset(("set", "site")), "ways_3", "pattern_c"),
+    Grain("fact_cd", frozenset(("set", "site", "day")), "ways_3", "pattern_c"),
+    Grain("fact_fc", frozenset(("set", "site", "day", "category", "rule")), "ways_1", "pattern_c"),
+    Grain("fact_f", frozenset(("set", "site", "day", "category", "rule", "machine", "attempt")), "ways_1", "pattern_f"),
+)
+"""From coarse to fine: cost and hours of jobs. All of them have jobs."""
 
 
-@dataclass(frozen=True)
-class DigestWindow:
-    """The days of a question, and a SELECT of the jobs that reach beyond them."""
+def needed(key: str) -> str:
+    """Return what a grain must have to be grouped or filtered by a key; all of them have payers."""
+    if key in (*keys.MACHINE_GROUP_KEYS, keys.HAS_GPUS):
+        return "site"
+    own = {"day": "day", "month": "day", "state": "job", "origin": "category", "converted_from": "category"}
+    own |= dict.fromkeys(("rule", "source", "account"), "rule")
+    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "") | {"reason": "payer"}
+    return own.get(key, "set") or key
 
-    first: str
-    last: str
-    across: str
+
+def coarsest(grains: Sequence[Grain], wanted: Iterable[str], always: Iterable[str] = ()) -> Grain:
+    """Return the first grain that has all that these keys need; what all of them have is not looked for."""
+    missing = {needed(key) for key in wanted} - {*always}
+    return next(grain for grain in grains if missing <= grain.has)
+
+
+def cost_grain(opened: OpenBooks, requested: Iterable[str]) -> Grain:
+    """Return the coarsest grain of cost with these keys. What a viewer may see depends on labels."""
+    restricted = ["set"] if opened.grains.are_restricted else []
+    return coarsest(COST_GRAINS, [*requested, *restricted], ("payer", "day"))
+
+
+def fact_grain(opened: OpenBooks, selection: Selection, by: Sequence[str]) -> Grain:
+    """Return the coarsest grain of the cost and hours of jobs that a question can be answered from."""
+    if selection.hours != "held":
+        finest = FACT_GRAINS[-1]
+        return Grain(
+            f"{finest.name}_{selection.hours}", finest.has, finest.way_table, f"{finest.patterns}_{selection.hours}"
+        )
+    windowed = [] if opened.has_only(selection.days) else ["day"]
+    return coarsest(FACT_GRAINS, [*by, *selection.filter_keys, *windowed], ("payer", "job"))
+
+
+def joins(grains: Grains, requested: Iterable[str], table: str, job: str | None = None) -> str:
+    """Return SQL that joins the names of these keys to a table with numbers; jobs to another one, if given."""
+    wanted = {needed(key) for key in requested}
+    found = ""
+    if "set" in wanted:
+        found += f" LEFT JOIN {grains.table('sets')} a ON {grains.same('a', table, _SET)}"
+    if "site" in wanted:
+        found += f" LEFT JOIN {grains.table('machine_groups')} m ON {grains.same('m', table, 'site')}"
+    if "machine" in wanted:
+        found += f" LEFT JOIN {grains.table('machines')} x ON {grains.same('x', table, 'machine')}"
+    if "attempt" in wanted:
+        found += f" LEFT JOIN {grains.table('attempts')} t ON {grains.same('t', table, 'attempt_key')}"
+    if "job" in wanted:
+        found += f" LEFT JOIN {grains.table('jobs')} j ON j.job = {job or table}.job"
+    return found
+
+
+_SET = '"set"'
+
+
+def named_cost(grains: Grains, grain: Grain) -> str:
+    """Return a FROM item: a grain of cost with its ways and payers by name."""
+    book = ", book" if grains.are_several else ""
+    payers = f"LEFT JOIN {grains.table('payers')} p ON {grains.same('p', 's', 'payer_number')}"
+    return (
+        f"(SELECT s.*, w.* EXCLUDE (way{book}), coalesce(p.payer_kind, 'attempt') AS payer_kind, p.payer, p.reason "
+        f"FROM {grains.table(grain.name)} s "
+        f"JOIN {grains.table(grain.way_table)} w ON {grains.same('w', 's', 'way')} {payers})"
+    )
+
+
+def all_shares(opened: OpenBooks) -> str:
+    """Return a FROM item with all cost of the books by payer kind, reason, category, rule, source and account."""
+    return named_cost(opened.grains, cost_grain(opened, ["rule"]))
+
+
+def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence[str]) -> str:
+    """Return a FROM item with the selected cost in s, and the names of the requested keys joined to it.
+
+    Of what a charge states, only the requested keys are columns of s, besides `currency` and `estimated`.
+    """
+    grains = opened.grains
+    grain = cost_grain(opened, [*requested, *selection.filter_keys])
+    where = [selection.way_condition("s"), *(share_matches(key, values) for key, values in selection.filters)]
+    where += in_days(selection.days, "s.day")
+    chosen = (
+        f"SELECT s.* FROM {named_cost(grains, grain)} s{joins(grains, selection.filter_keys, 's')} "
+        f"WHERE {' AND '.join(where)}"
+    )
+    return f"({chosen}) s{joins(grains, requested, 's')}"
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The keys of a report as SQL over shares s, placements h, attempts a and machines m, and the cost it sums."""
+    """The keys of a report, and the cost it sums."""
 
     basis: str
     selection: Selection
     by: Sequence[str]
 
     @property
-    def hour_groups(self) -> list[str]:
+    def names(self) -> list[str]:
+        return [f"k{index}" for index in range(len(self.by))]
+
+    @property
+    def hour_names(self) -> list[str]:
         """Return the names of the groups that hours have, too."""
-        return [f"k{index}" for index, key in enumerate(self.by) if keys.placement_sql(key)]
+        return [f"k{index}" for index, key in enumerate(self.by) if key not in keys.CHARGE_KEYS]
 
-    @property
-    def _share_keys(self) -> str:
-        return "".join(f", {keys.share_sql(key)} AS k{index}" for index, key in enumerate(self.by))
-
-    @property
-    def _hold_keys(self) -> str:
-        found = ((index, keys.placement_sql(key)) for index, key in enumerate(self.by))
-        return "".join(f", {sql} AS k{index}" for index, sql in found if sql)
-
-    @property
-    def _requested(self) -> list[str]:
-        return [*self.by, *(key for key, _ in self.selection.filters)]
-
-    def share_queries(self, opened: OpenBooks) -> ReportQueries:
-        """Return the queries of a report over the shares and placements themselves."""
-        selection = _in_digest(opened, self.selection, self.by) or self.selection
-        costs = {
+    def costs(self, opened: OpenBooks) -> str:
+        """Return a SELECT of the cost of jobs and labels per group."""
+        fragments = {
             "basis": self.basis,
-            "share_keys": self._share_keys,
-            "shares": selection.shares,
-            "share_joins": selection.tables.join("s", self.by),
+            "share_keys": "".join(f", {keys.share_sql(key)} AS k{index}" for index, key in enumerate(self.by)),
+            "shares": selected_shares(opened, self.selection, self.by),
+            "kinds": JOB_PAYERS,
         }
-        hours = {
-            "placements": selection.placements,
-            "hold_keys": self._hold_keys,
-            "held_names": "".join(f", {name}" for name in self.hour_groups),
-            "hold_joins": selection.tables.join("h", self.by),
-            "spans": "days" if any(key in keys.TIME_KEYS for key in self.by) else "undivided",
+        return step_text(PACKAGE, "group_costs", fragments)
+
+    def facts(self, opened: OpenBooks) -> str:
+        """Return a SELECT of the cost and hours of each job per group."""
+        grains = opened.grains
+        grain = fact_grain(opened, self.selection, self.by)
+        selection = self.selection
+        in_pattern = [key for key in (*self.by, *selection.filter_keys) if _is_of_pattern(key)]
+        of_jobs = [key for key in (*self.by, *selection.filter_keys) if needed(key) == "job"]
+        chosen = [(index, key) for index, key in enumerate(self.by) if _is_of_pattern(key)]
+        own = [
+            (index, f"w.{key}" if key in keys.CHARGE_KEYS else keys.hours_sql(key))
+            for index, key in enumerate(self.by)
+            if not _is_of_pattern(key)
+        ]
+        fragments = {
+            "patterns": grains.table(grain.patterns),
+            "book": ", p.book" if grains.are_several else "",
+            "chosen_keys": "".join(f", {keys.hours_sql(key)} AS k{index}" for index, key in chosen),
+            "pattern_joins": joins(grains, in_pattern, "p"),
+            "chosen_where": _all_of(_hour_filters(selection, _is_of_pattern)),
+            "facts": grains.table(grain.name),
+            "same_pattern": grains.same("c", "f", "pattern"),
+            "way_table": grains.table(grain.way_table),
+            "same_way": grains.same("w", "f", "way"),
+            "job_joins": joins(grains, of_jobs, "f"),
+            "currency": selection.way_condition("w").split(" AND ")[0],
+            "fact_keys": "".join(f", c.k{index}" for index, _ in chosen)
+            + "".join(f", {sql} AS k{index}" for index, sql in own),
+            "fact_where": _all_of(
+                [
+                    *_hour_filters(selection, lambda key: not _is_of_pattern(key)),
+                    *([] if opened.has_only(selection.days) else in_days(selection.days, "f.day")),
+                ]
+            ),
+            "is_paid": _all_of([selection.way_condition("w"), *_money_filters(selection)]),
+            "basis": self.basis,
         }
-        job_costs = costs | {"kinds": "'attempt'", "job": ", s.job_id AS job"}
-        return ReportQueries(
-            group_costs=step_text(PACKAGE, "group_costs", costs | {"kinds": JOB_PAYERS, "job": ""}),
-            job_costs=step_text(PACKAGE, "group_costs", job_costs),
-            job_hours=step_text(PACKAGE, "group_hours", hours),
-        )
-
-    def digest_fragments(self, opened: OpenBooks, known: Iterable[str]) -> DigestFragments | None:
-        """Return fragments for steps over a digest.
-
-        None without one, or if a requested key is neither known nor a label.
-        """
-        missing = {*self._requested} - {*known}
-        is_full = self.selection.held == BOOK_PLACEMENTS
-        if not opened.by_digest or not is_full or any(not key.startswith("label:") for key in missing):
-            return None
-        by_day = "" if opened.has_only(self.selection.days) else _days(self.selection, "h.day")
-        filters = self.selection.filters
-        return DigestFragments(
-            basis=self.basis,
-            share_keys=self._share_keys,
-            hold_keys=self._hold_keys,
-            money=_cost_table(self._requested),
-            share_sites=machine_groups.join(self._requested, "s"),
-            job_sites=machine_groups.join(self._requested, "j"),
-            where=self.selection.money + _days(self.selection, "day"),
-            only_shares=" AND ".join(["true", *(share_matches(key, values) for key, values in filters)]),
-            only_holds=_conditions(self.selection, keys.placement_sql) + by_day,
-            currency=quoted(self.selection.currency),
-            job="j.job" if len(opened.books) == 1 else "j.job_id",
-            cost=f"infra_{self.basis}" if self.selection.scope == "infra" else self.basis,
-        )
-
-    def label_report(self, opened: OpenBooks, rate: RateSql) -> DigestReport | None:
-        """Return a report of one book by labels alone, for which a digest has sums and rates of jobs.
-
-        None for any other.
-        """
-        digest = self.digest_fragments(opened, LABELS)
-        if digest is None or len(opened.books) > 1:
-            return None
-        if not opened.has_only(self.selection.days):
-            window = self.window(digest)
-            rated = digest.step(
-                "digest_window_parts",
-                ("currency",),
-                priced=rate.denominator,
-                job_rate=rate.job_rate,
-                first=window.first,
-                last=window.last,
-                across=window.across,
-            )
-            return self._digest_report(digest, rated, "rated", _conditions(self.selection, keys.placement_sql))
-        in_currency = f"WHERE j.currency = {digest.currency}"
-        rated = f'SELECT j.book, j."set", {rate.job_rate} AS rate FROM digest_jobs j {in_currency}'
-        timed = f"(SELECT * FROM digest_set_hours j {in_currency})"
-        return self._digest_report(digest, rated, timed, digest.only_holds)
-
-    def machine_group_report(self, opened: OpenBooks, rate: RateSql) -> DigestReport | None:
-        """Return a report of one book by labels and machine groups; None for any other."""
-        digest = self.digest_fragments(opened, (*LABELS, *keys.MACHINE_GROUP_KEYS))
-        if digest is None or not machine_groups.are_available(opened):
-            return None
-        rated = self.machine_group_jobs(opened, digest, rate)
-        return self._digest_report(digest, rated, "rated", _conditions(self.selection, keys.placement_sql))
-
-    def machine_group_jobs(self, opened: OpenBooks, digest: DigestFragments, rate: RateSql) -> str:
-        """Return a SELECT of the jobs with their cost and hours per machine group."""
-        chosen = machine_groups.digest_selection(opened, self.selection)
-        return digest.step(
-            "digest_site_jobs",
-            ("basis", "cost", "currency"),
-            priced=rate.denominator,
-            job_rate=rate.job_rate,
-            site_groups=machine_groups.group_columns(self.by),
-            counted_hours=machine_groups.hours_select("occupied"),
-            **chosen.fragments,
-        )
-
-    def window(self, digest: DigestFragments) -> DigestWindow:
-        """Return the days of the question, which separate jobs within them from those that reach beyond."""
-        first, last = (f"DATE '{day}'" for day in self.selection.days or (date.min, date.max))
-        across = digest.step("digest_across", ("basis", "currency", "where"), first=first, last=last)
-        return DigestWindow(first, last, across)
-
-    def digest_queries(self, opened: OpenBooks) -> ReportQueries | None:
-        """Return the queries of a report over a digest; None if it lacks a key.
-
-        It has no machines and no single attempts, and it has the cost of a single job by day and category, not by
-        rule, source or account.
-        """
-        digest = self.digest_fragments(opened, (*LABELS, *keys.TIME_KEYS, "category"))
-        if digest is None:
-            return None
-        if not opened.has_only(self.selection.days) or {*self._requested} & {*keys.TIME_KEYS, "category"}:
-            cost_fields = ("basis", "share_keys", "where", "only_shares", "job")
-            return ReportQueries(
-                group_costs=digest.group_costs,
-                job_costs=digest.step("digest_group_job_costs", cost_fields),
-                job_hours=digest.step("digest_group_hours", ("currency", "hold_keys", "job", "only_holds")),
-            )
-        jobs = digest.step("digest_group_jobs", ("cost", "currency", "hold_keys", "job", "only_holds"))
-        return ReportQueries(
-            group_costs=digest.group_costs,
-            job_costs=f"SELECT * FROM ({jobs}) WHERE cost IS NOT NULL",
-            job_hours=f"SELECT * FROM ({jobs}) WHERE wall IS NOT NULL",
-        )
-
-    def _digest_report(self, digest: DigestFragments, rated: str, timed: str, only_holds: str) -> DigestReport:
-        return DigestReport(digest.group_costs, rated, timed, digest.hold_keys, digest.job_sites, only_holds)
+        return step_text(PACKAGE, "job_facts", fragments)
 
 
-def all_shares(opened: OpenBooks) -> str:
-    """Return a FROM item with all cost of the books by payer kind, reason, category, rule, source and account."""
-    return "digest_costs" if opened.by_digest else "shares"
-
-
-def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence[str]) -> str:
-    """Return a FROM item with the selected cost in s, and its labels in a and its machine in m if a key needs them."""
-    known = {*LABELS, *keys.TIME_KEYS, *keys.CHARGE_KEYS, "payer"}
-    used = {*requested, *(key for key, _ in selection.filters)}
-    if machine_groups.are_available(opened) and not used & BILL_KEYS:
-        known |= {*keys.MACHINE_GROUP_KEYS}
-    if opened.by_digest and all(key in known or key.startswith("label:") for key in used):
-        joins = f' LEFT JOIN digest_sets a ON a.book = s.book AND a."set" = s."set"{machine_groups.join(used, "s")}'
-        where = [selection.money, *(share_matches(key, values) for key, values in selection.filters)]
-        chosen = f"SELECT s.* FROM {_cost_table(used)} s{joins} WHERE {' AND '.join(where)}{_days(selection, 's.day')}"
-        return f"({chosen}) s{joins}"
-    own = _in_digest(opened, selection, requested) or selection
-    return f"{own.shares} s{own.tables.join('s', requested)}"
-
-
-def _in_digest(opened: OpenBooks, selection: Selection, requested: Sequence[str]) -> Selection | None:
-    """Return the same selection of a digest.
-
-    None if it lacks a key: it has no single jobs or attempts, and all hours held.
-    """
-    known = {*LABELS, *keys.TIME_KEYS, *keys.CHARGE_KEYS, *keys.MACHINE_KEYS, "payer"}
-    used = {*requested, *(key for key, _ in selection.filters)}
-    is_known = all(key in known or key.startswith("label:") for key in used)
-    if is_known and opened.by_machine and len(opened.books) == 1 and selection.held == BOOK_PLACEMENTS:
-        return replace(selection, tables=DIGEST_TABLES, held=DIGEST_TABLES.placements)
-    return None
-
-
-def _cost_table(requested: Iterable[str]) -> str:
-    """Return the smallest table of a digest that has cost by all these keys."""
-    if BILL_KEYS & {*requested}:
-        return "digest_costs"
-    return "digest_site_spent" if {*keys.MACHINE_GROUP_KEYS} & {*requested} else "digest_spent"
-
-
-def _days(selection: Selection, day: str) -> str:
-    if not selection.days:
-        return ""
-    return f" AND {day} >= DATE '{selection.days[0]}' AND {day} < DATE '{selection.days[1]}'"
-
-
-def _conditions(selection: Selection, key_sql: Callable[[str], str | None]) -> str:
-    held = ((key_sql(key), values) for key, values in selection.filters if key != "payer")
-    conditions = (has_value(sql, values) for sql, values in held if sql)
+def _all_of(conditions: Sequence[str]) -> str:
     return " AND ".join(["true", *conditions])
+
+
+def _is_of_pattern(key: str) -> bool:
+    """Return whether a key is of what was held: labels, sites, machines, attempts."""
+    return needed(key) in ("set", "site", "machine", "attempt")
+
+
+def _hour_filters(selection: Selection, belongs: Callable[[str], bool]) -> list[str]:
+    held = [(key, keys.hours_sql(key), values) for key, values in selection.filters if key != "payer"]
+    return [has_value(sql, values) for key, sql, values in held if sql and belongs(key)]
+
+
+def _money_filters(selection: Selection) -> list[str]:
+    """Return conditions on the cost of jobs that hours do not have: what charges state, and the kind of payer."""
+    found = [has_value(f"w.{key}", values) for key, values in selection.filters if key in keys.CHARGE_KEYS]
+    payers = [share_matches(key, values) for key, values in selection.filters if key == "payer"]
+    return found + [one.replace("s.payer_kind", "'attempt'") for one in payers]
+
+
+def selected_placements(opened: OpenBooks, selection: Selection, requested: Sequence[str]) -> str:
+    """Return a FROM item with what was held in p, cut to the days, and the names of the requested keys joined to it.
+
+    Keys that only charges have do not narrow it.
+    """
+    grains = opened.grains
+    filters = [(key, values) for key, values in selection.filters if keys.hours_sql(key) and key != "payer"]
+    conditions = [has_value(str(keys.hours_sql(key)).replace("f.day", "p.day"), values) for key, values in filters]
+    columns, held = "p.*", grains.table("placements")
+    if any(key in keys.TIME_KEYS for key, _ in filters):
+        held = f"({step_text(PACKAGE, 'days_held', {'placements': held})})"
+    if selection.days:
+        first, last = ((day - date(1970, 1, 1)).days * 86400 for day in selection.days)
+        conditions.append(f"p.starts < {last} AND p.ends > {first}")
+        columns = f"p.* REPLACE (greatest(p.starts, {first}) AS starts, least(p.ends, {last}) AS ends)"
+    joined = joins(grains, [key for key, _ in filters], "p")
+    chosen = f"SELECT {columns} FROM {held} p{joined} WHERE {_all_of(conditions)}"
+    return f"({chosen}) p{joins(grains, requested, 'p')}"
+
+
+def latest_attempts(grains: Grains) -> str:
+    """Return a FROM item with each attempt once; one that is in two books is described by the later book."""
+    latest = "QUALIFY row_number() OVER (PARTITION BY job, attempt ORDER BY book DESC) = 1"
+    return f"(SELECT * FROM {grains.table('attempts')} {latest})" if grains.are_several else grains.table("attempts")

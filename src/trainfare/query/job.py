@@ -6,16 +6,19 @@ from trainfare.engine.duckdb import quoted
 from trainfare.query import cost, usage
 from trainfare.query.cost import Question
 from trainfare.query.estimates import estimated_sum
+from trainfare.query.groups import Groups, latest_attempts, selected_placements, selected_shares
 from trainfare.query.open_books import OpenBooks
 from trainfare.tables import BASES, LABELS
 
 
 def facts(opened: OpenBooks, job_id: str) -> dict[str, Any] | None:
     """Return what the job log states about a job; None if the books do not have it."""
-    labels = ", ".join(f"max({name}) AS {name}" for name in LABELS)
+    grains = opened.grains
+    labels = ", ".join(f"a.{name}" for name in (*LABELS, "labels"))
+    same_set = grains.same("a", "j", '"set"')
     found = opened.engine.records(
-        f"SELECT job_id AS job, count(*) AS attempts, arg_max(state, attempt) AS state, {labels}, "
-        f"max(labels) AS labels FROM attempts WHERE job_id = {quoted(job_id)} GROUP BY job_id"
+        f"SELECT j.job_id AS job, j.attempts, j.state, {labels} FROM {grains.table('jobs')} j "
+        f"JOIN {grains.table('sets')} a ON {same_set} WHERE j.job_id = {quoted(job_id)}"
     )
     return found[0] if found else None
 
@@ -23,9 +26,9 @@ def facts(opened: OpenBooks, job_id: str) -> dict[str, Any] | None:
 def by_category(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     """Return cost per category and rule, highest cost first."""
     return opened.engine.records(
-        f"SELECT category, rule, sum({question.basis}) AS cost, {estimated_sum(question.basis)} AS estimated "
-        f"FROM {question.selection.shares} s GROUP BY category, rule "
-        "ORDER BY abs(sum(cost) OVER (PARTITION BY category)) DESC, category, abs(cost) DESC, rule"
+        f"SELECT s.category, s.rule, sum(s.{question.basis}) AS cost, {estimated_sum(question.basis)} AS estimated "
+        f"FROM {selected_shares(opened, question.selection, ['category', 'rule'])} GROUP BY s.category, s.rule "
+        "ORDER BY abs(sum(cost) OVER (PARTITION BY s.category)) DESC, s.category, abs(cost) DESC, s.rule"
     )
 
 
@@ -46,7 +49,8 @@ def rates(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
         for basis in BASES
     )
     return opened.engine.records(
-        f"WITH own AS (SELECT * FROM {question.selection.shares} WHERE payer_kind IN ('attempt', 'label')) "
+        f"WITH own AS (SELECT s.* FROM {selected_shares(opened, question.selection, [])} "
+        "WHERE s.payer_kind IN ('attempt', 'label')) "
         f"SELECT basis, cost, estimated, {per} FROM ({sums})"
     )
 
@@ -57,21 +61,21 @@ def attempts(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     An attempt without placements in the selected time has only its cost. The time queued is given only if the selection
     includes the attempt's start and the log states when it was submitted.
     """
-    waited = "CASE WHEN a.queued_to = h.starts THEN {0} END"
+    waited = "CASE WHEN t.queued_to = h.starts THEN {0} END"
+    hours = Groups(question.basis, question.selection, ["attempt"]).facts(opened)
     return opened.engine.records(
-        f"SELECT a.attempt, a.state, {waited.format('make_timestamp(a.queued_from * 1000000)')} AS submitted, "
-        f"{waited.format('a.queued_to - a.queued_from')} AS queued_seconds, "
+        f"SELECT t.attempt, t.state, {waited.format('make_timestamp(t.queued_from * 1000000)')} AS submitted, "
+        f"{waited.format('t.queued_to - t.queued_from')} AS queued_seconds, "
         "make_timestamp(h.starts * 1000000) AS started, make_timestamp(h.ends * 1000000) AS ended, h.machines, "
-        "h.gpu_seconds, s.cost, s.estimated, per_hour(CAST(s.cost AS DECIMAL(38,12)), h.billed_micros) AS rate "
-        "FROM attempts a LEFT JOIN ("
-        "  SELECT attempt, min(starts) AS starts, max(ends) AS ends, count(DISTINCT machine_id) AS machines, "
-        "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds, "
-        "  CAST(sum(CAST(greatest(billed_ends - billed_starts, 0) AS HUGEINT) * gpu_micros) AS HUGEINT) "
-        "  AS billed_micros "
-        f"  FROM {cost.billed_selection(opened, question).placements} GROUP BY attempt) h ON h.attempt = a.attempt "
-        f"LEFT JOIN (SELECT attempt, sum({question.basis}) AS cost, {estimated_sum(question.basis)} AS estimated "
-        f"FROM {question.selection.shares} s GROUP BY attempt) s "
-        f"ON s.attempt = a.attempt WHERE a.job_id = {quoted(_job(question))} ORDER BY a.attempt"
+        "h.gpu_seconds, f.cost, CASE WHEN f.cost IS NOT NULL THEN coalesce(f.estimated, 0) END AS estimated, "
+        "per_hour(f.cost, f.billed_gpu) AS rate "
+        f"FROM {latest_attempts(opened.grains)} t LEFT JOIN ("
+        "  SELECT t.attempt, min(p.starts) AS starts, max(p.ends) AS ends, "
+        "  count(DISTINCT p.machine) + count(DISTINCT p.unknown_machine) AS machines, "
+        "  sum(CAST(p.ends - p.starts AS HUGEINT) * p.gpu_micros) * 0.000001 AS gpu_seconds "
+        f"  FROM {selected_placements(opened, question.selection, ['attempt'])} GROUP BY t.attempt) h "
+        f"ON h.attempt = t.attempt LEFT JOIN ({hours}) f ON f.k0 = t.job_id || '#' || t.attempt "
+        f"WHERE t.job_id = {quoted(_job(question))} ORDER BY t.attempt"
     )
 
 
@@ -83,30 +87,32 @@ def machines(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
         if measured
         else ""
     )
+    held = selected_placements(opened, question.selection, ["attempt", "machine", "pool"])
+    paid = selected_shares(opened, question.selection, ["machine"])
     return opened.engine.records(
-        "SELECT coalesce(h.machine_id, s.machine_id) AS machine, m.gpu_model, m.pool, m.region, "
+        "SELECT coalesce(h.machine_id, c.machine_id) AS machine, h.gpu_model, h.pool, h.region, "
         "h.attempts, h.gpu_seconds, "
         f"{'u.busy * 0.000001' if measured else 'NULL'} AS busy_seconds, "
         f"{'u.held * 0.000001' if measured else 'NULL'} AS measured_seconds, "
-        "s.cost, s.estimated "
-        "FROM (SELECT machine_id, any_value(resource_id) AS resource_id, count(DISTINCT attempt) AS attempts, "
-        "  sum(CAST(ends - starts AS HUGEINT) * gpu_micros) * 0.000001 AS gpu_seconds "
-        f"  FROM {question.selection.placements} GROUP BY machine_id) h "
-        f"FULL JOIN (SELECT machine_id, sum({question.basis}) AS cost, {estimated_sum(question.basis)} AS estimated "
-        f"FROM {question.selection.shares} s GROUP BY machine_id) s "
-        f"ON s.machine_id = h.machine_id {f'LEFT JOIN ({busy}) u ON u.machine_id = h.machine_id' if measured else ''} "
-        "LEFT JOIN machines m ON m.resource_id = h.resource_id "
-        "ORDER BY s.cost DESC NULLS LAST, machine LIMIT 500"
+        "c.cost, c.estimated "
+        "FROM (SELECT coalesce(x.machine_id, p.unknown_machine) AS machine_id, max(m.gpu_model) AS gpu_model, "
+        "  max(m.pool) AS pool, max(m.region) AS region, count(DISTINCT t.attempt) AS attempts, "
+        "  sum(CAST(p.ends - p.starts AS HUGEINT) * p.gpu_micros) * 0.000001 AS gpu_seconds "
+        f"  FROM {held} GROUP BY 1) h "
+        f"FULL JOIN (SELECT x.machine_id, sum(s.{question.basis}) AS cost, "
+        f"{estimated_sum(question.basis)} AS estimated FROM {paid} GROUP BY x.machine_id) c "
+        f"ON c.machine_id = h.machine_id {f'LEFT JOIN ({busy}) u ON u.machine_id = h.machine_id' if measured else ''} "
+        "ORDER BY c.cost DESC NULLS LAST, machine LIMIT 500"
     )
 
 
 def spans(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     """Return every placement of the job, for a timeline: which attempt held which machine, from when to when."""
     return opened.engine.records(
-        "SELECT h.attempt, h.machine_id AS machine, a.state, make_timestamp(h.starts * 1000000) AS started, "
-        "make_timestamp(h.ends * 1000000) AS ended "
-        f"FROM {question.selection.placements} h LEFT JOIN attempts a ON a.job_id = h.job_id AND a.attempt = h.attempt "
-        "ORDER BY h.attempt, h.starts, h.machine_id LIMIT 2000"
+        "SELECT t.attempt, coalesce(x.machine_id, p.unknown_machine) AS machine, t.state, "
+        "make_timestamp(p.starts * 1000000) AS started, make_timestamp(p.ends * 1000000) AS ended "
+        f"FROM {selected_placements(opened, question.selection, ['attempt', 'machine'])} "
+        "ORDER BY t.attempt, p.starts, machine LIMIT 2000"
     )
 
 
@@ -118,11 +124,12 @@ def phases(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     if not usage.is_measured(opened, "book_work"):
         return []
     phases_of_job = (
-        f"SELECT DISTINCT attempt, starts, ends, phase, how FROM book_work WHERE job_id = {quoted(_job(question))}"
+        f"SELECT DISTINCT attempt, starts, ends, phase, how FROM {opened.grains.table('phases')} "
+        f"WHERE job_id = {quoted(_job(question))}"
     )
     held = (
-        "SELECT attempt, min(starts) AS starts, max(ends) AS ends "
-        f"FROM {question.selection.placements} GROUP BY attempt"
+        "SELECT t.attempt, min(p.starts) AS starts, max(p.ends) AS ends "
+        f"FROM {selected_placements(opened, question.selection, ['attempt'])} GROUP BY t.attempt"
     )
     return opened.engine.records(
         "SELECT w.attempt, make_timestamp(greatest(w.starts, h.starts) * 1000000) AS started, "

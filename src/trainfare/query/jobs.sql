@@ -1,28 +1,22 @@
--- List one page of jobs, sorted, with the number and the cost of all of them.
--- In: attempts, the cost report by job, the estimated cost per job, the selected placements.
-WITH costed AS (
-  {{cost}}
-),
-labeled AS (
-  SELECT job_id, count(*) AS attempts, arg_max(state, attempt) AS state,
-    count(*) FILTER (state = 'preempted') AS preemptions, {{labels}}
-  FROM attempts GROUP BY job_id
-),
-estimated AS (
-  {{estimated}}
+-- List jobs, sorted, with their cost and hours in the selection.
+-- In: cost and hours per job; the jobs with their labels; the selected placements.
+WITH facts AS ({{facts}}),
+listed AS MATERIALIZED (
+  SELECT h.*, per_hour(h.cost, {{priced}}) AS rate FROM facts h WHERE h.wall IS NOT NULL OR h.cost IS NOT NULL{{page}}
 ),
 placed AS (
-  SELECT job_id, make_timestamp(min(starts) * 1000000) AS started, make_timestamp(max(ends) * 1000000) AS ended,
-    count(DISTINCT machine_id) AS machines
-  FROM {{placements}} GROUP BY job_id
+  SELECT p.job, min(p.starts) AS starts, max(p.ends) AS ends,
+    count(DISTINCT p.machine) + count(DISTINCT p.unknown_machine) AS machines
+  FROM {{placements}} SEMI JOIN listed l ON l.job = p.job GROUP BY p.job
 )
-SELECT c.k0 AS job, l.state, l.attempts, l.preemptions, {{label_names}}, p.started, p.ended, p.machines,
-  c.wall AS wall_seconds, CASE WHEN NOT c.gpu_unknown THEN c.gpu * 0.000001 END AS gpu_seconds,
-  c.cost, coalesce(e.estimated, 0) AS estimated, c.rate, count(*) OVER () AS jobs, sum(c.cost) OVER () AS jobs_cost
-FROM costed c
-JOIN labeled l ON l.job_id = c.k0
-LEFT JOIN placed p ON p.job_id = c.k0
-LEFT JOIN estimated e ON e.job_id = c.k0
+SELECT j.job_id AS job, j.state, j.attempts, j.preemptions, {{labels}}, make_timestamp(p.starts * 1000000) AS started,
+  make_timestamp(p.ends * 1000000) AS ended, p.machines, h.wall AS wall_seconds,
+  CASE WHEN NOT h.gpu_unknown THEN h.gpu * 0.000001 END AS gpu_seconds, h.cost, coalesce(h.estimated, 0) AS estimated,
+  h.rate
+FROM listed h
+JOIN {{jobs}} j ON j.job = h.job
+LEFT JOIN {{sets}} a ON {{same_set}}
+LEFT JOIN placed p ON p.job = h.job
 WHERE {{where}}
 ORDER BY {{order}}
 {{limit}}

@@ -18,6 +18,9 @@ MACHINE_GROUP_KEYS = ("pool", "cluster", "region", "gpu_model")
 MACHINE_KEYS = ("machine", *MACHINE_GROUP_KEYS)
 TIME_KEYS = ("day", "month")
 CHARGE_KEYS = ("category", "rule", "source", "origin", "account")
+ATTEMPT_STATE, HAS_GPUS = "attempt_state", "has_gpus"
+"""Keys that only our own questions use: how an attempt ended, and whether a machine has GPUs. The key `state` is how
+the job ended: the state of its last attempt."""
 MAX_KEYS = 3
 
 
@@ -60,47 +63,45 @@ def display_name(key: str) -> str:
     return key.removeprefix("label:")
 
 
-def is_attempt_label(key: str) -> bool:
-    """Return whether a key is a label or the state of attempts, and so a column of their table."""
-    return key in LABELS or key == "state" or key.startswith("label:")
-
-
 def share_sql(key: str) -> str:
-    """Return SQL for a key of shares s, attempts a, machines m. A payer such as team:nlp has that label and no job."""
+    """Return SQL for a key of cost s with labels a, sites m, machines x, jobs j and attempts t.
+
+    A payer such as team:nlp has that label and no job.
+    """
     if key in LABELS:
         is_label = f"s.payer_kind = 'label' AND s.payer LIKE '{key}:%'"
         return f"CASE WHEN {is_label} THEN substr(s.payer, {len(key) + 2}) ELSE a.{key} END"
-    if key in ("day", *CHARGE_KEYS):
+    if key in CHARGE_KEYS:
         return f"s.{key}"
-    own = {"job": "s.job_id", "attempt": "CASE WHEN s.payer_kind = 'attempt' THEN s.payer END"}
-    return own.get(key) or _common_sql(key, "s")
+    return "x.machine_id" if key == "machine" else _common_sql(key, "s")
 
 
-def placement_sql(key: str) -> str | None:
-    """Return SQL for a key of placements h, attempts a, machines m; None for keys that only charges have."""
+def hours_sql(key: str) -> str | None:
+    """Return SQL for a key of patterns p and facts f, with labels a, sites m and so on; None for keys of charges."""
     if key in CHARGE_KEYS:
         return None
-    if key in LABELS:
-        return f"a.{key}"
-    own = {"job": "h.job_id", "attempt": "h.job_id || '#' || h.attempt", "day": "h.day"}
-    return own.get(key) or _common_sql(key, "h")
+    return "coalesce(x.machine_id, p.unknown_machine)" if key == "machine" else _common_sql(key, "f")
 
 
 def attempt_sql(key: str) -> str:
-    """Return SQL for a key of rows t per attempt a and day; keys that only machines and charges have are an error."""
+    """Return SQL for a key of rows s per attempt and day; keys that only machines and charges have are an error."""
     if key in (*MACHINE_KEYS, *CHARGE_KEYS):
         do = f"Group by one of {', '.join((*JOB_KEYS, *TIME_KEYS))}, or a label."
         raise TrainfareError("--by", f"not every metric has the key '{key}'", do)
-    own = {"job": "t.job_id", "attempt": "t.job_id || '#' || t.attempt", "day": "t.day"}
-    return own.get(key) or (f"a.{key}" if key in LABELS else _common_sql(key, "t"))
+    return _common_sql(key, "s")
 
 
 def _common_sql(key: str, table: str) -> str:
     if key.startswith("label:"):
         name = key.removeprefix("label:").replace('"', '\\"')
         return f"json_extract_string(a.labels, {quoted(f'$.{chr(34)}{name}{chr(34)}')})"
-    if key == "month":
-        return f"strftime({table}.day, '%Y-%m')"
-    if key == "machine":
-        return f"{table}.machine_id"
-    return f"a.{key}" if key == "state" else f"m.{key}"
+    own = {
+        "day": f"{table}.day",
+        "month": f"strftime({table}.day, '%Y-%m')",
+        "job": "j.job_id",
+        "state": "j.state",
+        "attempt": "t.job_id || '#' || t.attempt",
+        ATTEMPT_STATE: "a.attempt_state",
+        "labels": "a.labels",
+    }
+    return own.get(key) or (f"a.{key}" if key in LABELS else f"m.{key}")

@@ -1,12 +1,12 @@
 """What jobs lost: the lost and overhead parts of their cost, as M5 counts them, under the filters of a question."""
 
-from dataclasses import replace
 from typing import Any
 
 from trainfare.query import keys, usage
 from trainfare.query.cost import Question
+from trainfare.query.groups import joins
 from trainfare.query.open_books import OpenBooks
-from trainfare.query.selection import BOOK_TABLES
+from trainfare.query.selection import in_days, share_matches
 
 
 def by_label(opened: OpenBooks, question: Question, key: str) -> list[dict[str, Any]]:
@@ -16,12 +16,14 @@ def by_label(opened: OpenBooks, question: Question, key: str) -> list[dict[str, 
     """
     if not usage.is_measured(opened, "work"):
         return []
-    selected = replace(question.selection, tables=replace(BOOK_TABLES, shares="work"))
+    selection, grains = question.selection, opened.grains
+    where = [selection.money, *(share_matches(name, values) for name, values in selection.filters)]
+    where += in_days(selection.days, "s.day")
     return opened.engine.records(
         f"SELECT {keys.attempt_sql(key)} AS {key}, coalesce(sum(s.{question.basis}) FILTER (s.part = 'lost'), 0) AS lost, "
         f"coalesce(sum(s.{question.basis}) FILTER (s.part = 'overhead'), 0) AS overhead, "
         f"coalesce(sum(s.{question.basis}) FILTER (s.part = 'lost' AND s.estimated), 0) AS lost_estimated, "
         "bool_or(s.how = 'at most') AS at_most "
-        f"FROM {selected.shares} s LEFT JOIN attempts a ON a.job_id = s.job_id AND a.attempt = s.attempt "
-        "GROUP BY ALL ORDER BY lost DESC, 1"
+        f"FROM {grains.table('work')} s{joins(grains, [key, *selection.filter_keys], 's')} "
+        f"WHERE {' AND '.join(where)} GROUP BY ALL ORDER BY lost DESC, 1"
     )

@@ -23,7 +23,8 @@ from trainfare.query.measures import (
     wall_hour,
 )
 from trainfare.query.measures.metric_value import MetricQuery, MetricValue
-from trainfare.query.open_books import OpenBooks, common_tables
+from trainfare.query.open_books import OpenBooks
+from trainfare.query.stored import common_tables
 
 METRICS: tuple[ModuleType, ...] = (
     wall_hour,

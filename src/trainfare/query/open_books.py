@@ -1,36 +1,16 @@
 """Books open for reading: the tables of one or more months as views in an engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from trainfare.engine.duckdb import DuckDB, parquet, quoted
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import IncompleteError, TrainfareError
-from trainfare.store import book_views
+from trainfare.query.grains import opened
+from trainfare.query.grains.opened import Grains
+from trainfare.query.stored import QUEUE_COLUMNS, common_tables, select_of
 from trainfare.store.records import BookFiles
-from trainfare.tables import (
-    BASES,
-    CHECKPOINTING,
-    CONVERSIONS,
-    ESTIMATE_ERRORS,
-    ESTIMATES,
-    FAILURE_MODES,
-    LABELS,
-    TEXT,
-    WORK,
-    Column,
-)
-
-QUEUE_COLUMNS = ("queued_from", "queued_to")
-"""The seconds from and to which an attempt was queued; null if unknown."""
-_ORIGIN, _CONVERTED = (Column(name, TEXT, "of the charge") for name in ("origin", "converted_from"))
-ADDED_COLUMNS: dict[str, tuple[Column, ...]] = {
-    "book_attempts": tuple(Column(name, "BIGINT", "of the attempt") for name in QUEUE_COLUMNS),
-    "share_kinds": (_ORIGIN, _CONVERTED),
-    "bill_totals": (_ORIGIN, _CONVERTED),
-    **{table.name: table.columns for table in (WORK, CHECKPOINTING, ESTIMATES, ESTIMATE_ERRORS, FAILURE_MODES)},
-}
-"""Columns that an older book may lack, by table. A closed book never changes, and newer versions still read it."""
+from trainfare.tables import BASES, LABELS
 
 
 @dataclass(frozen=True)
@@ -39,14 +19,8 @@ class OpenBooks:
 
     engine: DuckDB
     books: tuple[BookFiles, ...]
-    by_digest: bool = False
-    """Whether the engine has digests of these books, in which each job has one set of labels."""
-    by_machine: bool = False
-    """Whether these digests include machines, which only viewers who see everything may query."""
-    is_one_job: bool = False
-    """Whether the engine has a single job, with its measured GPU use in `gpu_usage`."""
-    days: tuple[date, date] | None = None
-    """The first day with any cost or time in the books, and the day after the last; known only with digests."""
+    grains: Grains
+    """The tables of the books at every level of detail, with what the viewer may see."""
 
     @property
     def start(self) -> datetime:
@@ -62,8 +36,11 @@ class OpenBooks:
         return max(known) if known else None
 
     def has_only(self, days: tuple[date, date] | None) -> bool:
-        """Return whether everything in the books lies within these days, as far as that is known."""
-        return days is None or (self.days is not None and days[0] <= self.days[0] and self.days[1] <= days[1])
+        """Return whether everything in the books lies within these days."""
+        if days is None:
+            return True
+        known = self.grains.days()
+        return known is None or (days[0] <= known[0] and known[1] <= days[1])
 
     def currency(self, requested: str | None, default: str | None = None, basis: str = "effective") -> str:
         """Choose the currency to report in. If the bill has several, it is the default, or the user has to choose.
@@ -91,19 +68,6 @@ class OpenBooks:
         """Return the currencies of the bill."""
         return [name for (name,) in self.engine.rows("SELECT DISTINCT currency FROM bill_totals ORDER BY 1")]
 
-    def has_all_hours_in(self, currency: str) -> bool:
-        """Return whether every machine with billed hours is on a bill in this currency."""
-        if len(self.currencies) < 2:
-            return True
-        held = "SELECT DISTINCT resource_id FROM book_placements WHERE billed_starts IS NOT NULL"
-        paid = (
-            f"SELECT DISTINCT resource_id FROM shares WHERE currency = {quoted(currency)} AND resource_id IS NOT NULL"
-        )
-        return not self.engine.row(
-            f"SELECT count(*) FROM ({held}) p LEFT JOIN ({paid}) s ON s.resource_id = p.resource_id "
-            "WHERE s.resource_id IS NULL"
-        )[0]
-
     def _currency(self, requested: str | None, default: str | None) -> str:
         found = self.currencies
         if requested and requested not in found:
@@ -121,50 +85,6 @@ class OpenBooks:
         return requested or (found[0] if found else "USD")
 
 
-def _empty(columns: Sequence[Column]) -> str:
-    return f"SELECT {', '.join(f'CAST(NULL AS {c.type}) AS {c.name}' for c in columns)} WHERE false"
-
-
-def stored_table(book: BookFiles, name: str) -> str:
-    """Return a FROM item: a table as the book stores it, with columns newer than the book as null (unknown)."""
-    added, stored = ADDED_COLUMNS.get(name), parquet(book.files[name])
-    return f"(SELECT * FROM {stored} UNION ALL BY NAME {_empty(added)})" if added else stored
-
-
-def select_of(book: BookFiles, name: str) -> str:
-    """Return a SELECT of one table of one book, with names instead of the stored numeric keys."""
-    stored = {file: stored_table(book, file) for file in book.files}
-    if name == "shares":
-        return book_views.shares(
-            stored[name], stored["share_kinds"], stored["payers"], stored["book_attempts"], stored["book_machines"]
-        )
-    if name == "book_placements":
-        return book_views.placements(stored[name], stored["book_attempts"], stored["book_machines"])
-    if name not in stored and name in book_views.NUMBERED:
-        return _named(name, stored)
-    if name == CONVERSIONS.name and name not in stored:  # an older book, without conversions
-        return _empty(CONVERSIONS.columns)
-    number = {"book_attempts": " EXCLUDE (attempt_key)", "book_machines": " EXCLUDE (machine)"}.get(name, "")
-    return f"SELECT *{number} FROM {stored[name]}"
-
-
-def _named(name: str, stored: Mapping[str, str]) -> str:
-    numbered = stored[book_views.NUMBERED[name]]
-    if name == "work":
-        return book_views.work(numbered, stored["share_kinds"], stored["book_attempts"], stored["book_machines"])
-    if name == "egress":
-        return book_views.egress(numbered, stored["book_attempts"])
-    return book_views.usage(numbered, stored["book_attempts"], stored["book_machines"])
-
-
-def common_tables(books: Sequence[BookFiles]) -> list[str]:
-    """Return the tables that all of these books have."""
-    named = {numbered: name for name, numbered in book_views.NUMBERED.items()}
-    return sorted(
-        set.intersection(*({CONVERSIONS.name, *(named.get(file, file) for file in book.files)} for book in books))
-    )
-
-
 def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> OpenBooks:
     """Create views of these books' tables in `engine`; a table that one of them lacks is left out."""
     ordered = tuple(sorted(books, key=lambda book: book.month))
@@ -175,4 +95,4 @@ def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> OpenBooks:
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"
     engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")
     engine.view("machines", "SELECT * FROM book_machines QUALIFY row_number() OVER (PARTITION BY resource_id) = 1")
-    return OpenBooks(engine, ordered)
+    return OpenBooks(engine, ordered, opened.in_memory(engine, ordered))

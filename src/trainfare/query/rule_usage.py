@@ -3,7 +3,6 @@
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
-from trainfare.query.estimates import estimated_sum
 from trainfare.query.groups import all_shares
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import PAYER_KINDS
@@ -15,7 +14,7 @@ def by_rule(opened: OpenBooks, basis: str, currency: str) -> list[dict[str, Any]
         f"coalesce(sum({basis}) FILTER (payer_kind IN ({kinds})), 0) AS {name}" for name, kinds in PAYER_KINDS.items()
     )
     sums += "".join(
-        f", coalesce(sum({basis}) FILTER (origin = 'estimate' AND payer_kind IN ({kinds})), 0) AS {name}_estimated"
+        f", coalesce(sum({basis}) FILTER (s.estimated AND payer_kind IN ({kinds})), 0) AS {name}_estimated"
         for name, kinds in PAYER_KINDS.items()
     )
     where = f"WHERE currency = {quoted(currency)}"
@@ -25,7 +24,8 @@ def by_rule(opened: OpenBooks, basis: str, currency: str) -> list[dict[str, Any]
         f"b.lines, b.matched, b.estimated, {', '.join(f's.{name}, s.{name}_estimated' for name in PAYER_KINDS)} "
         'FROM (SELECT name, among, "by", goes_to, min(rule) AS number FROM rules_in_force GROUP BY ALL) r '
         f"LEFT JOIN (SELECT rule, sum(lines) AS lines, sum({basis}) AS matched, "
-        f"{estimated_sum(basis, 't')} AS estimated FROM bill_totals t {where} GROUP BY rule) b ON b.rule = r.name "
-        f"LEFT JOIN (SELECT rule, {sums} FROM {all_shares(opened)} {where} GROUP BY rule) s ON s.rule = r.name "
+        f"coalesce(sum({basis}) FILTER (origin = 'estimate'), 0) AS estimated "
+        f"FROM bill_totals {where} GROUP BY rule) b ON b.rule = r.name "
+        f"LEFT JOIN (SELECT rule, {sums} FROM {all_shares(opened)} s {where} GROUP BY rule) s ON s.rule = r.name "
         "ORDER BY r.number"
     )

@@ -27,7 +27,7 @@ def by_payer_kind(opened: OpenBooks, question: Question) -> dict[str, Decimal]:
 def by_origin(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     """Return cost per day and kind of payer, billed and estimated separately, in order of days."""
     return opened.engine.records(
-        f"SELECT s.day, {_kind()} AS payer, coalesce(s.origin = 'estimate', false) AS is_estimated, "
+        f"SELECT s.day, {_kind()} AS payer, s.estimated AS is_estimated, "
         f"sum(s.{question.basis}) AS cost "
         f"FROM {groups.selected_shares(opened, question.selection, [])} GROUP BY ALL HAVING cost <> 0 ORDER BY ALL"
     )

@@ -1,15 +1,16 @@
 """Measurements of attempts: data sent between regions, storage requests, how busy GPUs were, and checkpoints."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from trainfare.engine.duckdb import quoted, step_text
+from trainfare.engine.duckdb import quoted
 from trainfare.query import keys
-from trainfare.query.cost import PACKAGE, Question
-from trainfare.query.groups import Groups
-from trainfare.query.open_books import OpenBooks, common_tables
-from trainfare.query.selection import has_value
-from trainfare.tables import LABELS
+from trainfare.query.cost import Question
+from trainfare.query.groups import joins, needed
+from trainfare.query.open_books import OpenBooks
+from trainfare.query.selection import has_value, in_days
+from trainfare.query.stored import common_tables
 
 MAX_PLACEMENTS = 1500
 
@@ -29,9 +30,9 @@ def by_day(opened: OpenBooks, question: Question, measure: str, key: str) -> lis
     if not is_measured(opened, "book_usage"):
         return []
     return opened.engine.records(
-        f"SELECT t.day, {keys.attempt_sql(key)} AS {key}, sum(t.value) AS value "
-        f"FROM {_rows(opened, question, 'usage', 'book_usage')} "
-        f"AND t.measure = {quoted(measure)} GROUP BY ALL ORDER BY ALL"
+        f"SELECT s.day, {keys.attempt_sql(key)} AS {key}, sum(s.value) AS value "
+        f"FROM {_rows(opened, question, 'usage', [key])} "
+        f"AND s.measure = {quoted(measure)} GROUP BY ALL ORDER BY ALL"
     )
 
 
@@ -42,15 +43,14 @@ def by_route(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     """
     if not is_measured(opened, "book_usage") or not is_measured(opened, "egress"):
         return []
-    sent = _rows(opened, question, "usage", "book_usage")
-    paid = _rows(opened, question, "egress", "egress")
+    sent, paid = _rows(opened, question, "usage"), _rows(opened, question, "egress")
     return opened.engine.records(
-        "SELECT s.from_region, s.to_region, s.bytes, p.cost FROM ("
-        f"SELECT t.from_region, t.to_region, sum(t.value) AS bytes FROM {sent} "
-        "AND t.measure = 'bytes_sent' GROUP BY ALL) s "
-        f"LEFT JOIN (SELECT t.from_region, t.to_region, sum(t.{question.basis}) AS cost FROM {paid} AND t.currency = "
-        f"{quoted(question.currency)} GROUP BY ALL) p ON p.from_region IS NOT DISTINCT FROM s.from_region "
-        "AND p.to_region IS NOT DISTINCT FROM s.to_region ORDER BY s.bytes DESC, s.from_region, s.to_region"
+        "SELECT b.from_region, b.to_region, b.bytes, c.cost FROM ("
+        f"SELECT s.from_region, s.to_region, sum(s.value) AS bytes FROM {sent} "
+        "AND s.measure = 'bytes_sent' GROUP BY ALL) b "
+        f"LEFT JOIN (SELECT s.from_region, s.to_region, sum(s.{question.basis}) AS cost FROM {paid} AND s.currency = "
+        f"{quoted(question.currency)} GROUP BY ALL) c ON c.from_region IS NOT DISTINCT FROM b.from_region "
+        "AND c.to_region IS NOT DISTINCT FROM b.to_region ORDER BY b.bytes DESC, b.from_region, b.to_region"
     )
 
 
@@ -61,10 +61,10 @@ def attempts_on_idle_machines(opened: OpenBooks, question: Question, machines: i
     """
     if not is_measured(opened, "book_usage"):
         return []
-    rows = _rows(opened, question, "uses", f"({step_text(PACKAGE, 'gpu_usage', BOOK_TABLES)})")
+    rows = _rows(opened, question, "uses")
     return opened.engine.records(
-        f"WITH used AS (SELECT t.* FROM {rows}), "
-        "unused AS (SELECT resource_id, sum(held - busy) AS unused FROM used GROUP BY resource_id "
+        f"WITH used AS (SELECT s.* FROM {rows}), "
+        "unused AS (SELECT resource_id, CAST(sum(held - busy) AS DECIMAL(38,0)) AS unused FROM used GROUP BY resource_id "
         f"ORDER BY unused DESC, resource_id LIMIT {machines}) "
         "SELECT coalesce(m.machine_id, t.machine_id) AS machine, m.pool, m.gpus, t.job_id AS job, t.attempt, "
         "make_timestamp(t.starts * 1000000) AS started, make_timestamp(t.ends * 1000000) AS ended, "
@@ -76,25 +76,21 @@ def attempts_on_idle_machines(opened: OpenBooks, question: Question, machines: i
     )
 
 
-BOOK_TABLES = {"placements": "book_placements", "usage": "book_usage"}
-
-
 def job_gpu_usage(opened: OpenBooks, job_id: str) -> str | None:
     """Return a FROM item: how busy the GPUs were that one job held; None if the books have no measurements."""
-    if opened.is_one_job:
-        return "gpu_usage"
     if not is_measured(opened, "book_usage"):
         return None
-    return f"(SELECT * FROM ({step_text(PACKAGE, 'gpu_usage', BOOK_TABLES)}) WHERE job_id = {quoted(job_id)})"
+    return f"(SELECT * FROM {opened.grains.table('uses')} WHERE job_id = {quoted(job_id)})"
 
 
 def checkpoints(opened: OpenBooks, question: Question, limit: int) -> list[dict[str, Any]]:
     """Return how often the most expensive jobs write checkpoints, how long it takes, and the best interval."""
     if not is_measured(opened, "checkpointing"):
         return []
-    filters = _conditions(question, "c")
-    wanted = " AND ".join(["a.job_id = c.job_id", *filters])
-    matches = f" AND EXISTS (SELECT 1 FROM attempts a WHERE {wanted})" if filters else ""
+    grains, known = opened.grains, [key for key, _ in question.filters if key not in unknown_filters(question)]
+    wanted = " AND ".join(["j.job_id = c.job_id", *_conditions(question)])
+    attempts = f"{grains.table('attempts')} s{joins(grains, [*known, 'job'], 's')}"
+    matches = f" AND EXISTS (SELECT 1 FROM {attempts} WHERE {wanted})" if known else ""
     return opened.engine.records(
         f"WITH top AS (SELECT c.* FROM checkpointing c WHERE c.currency = {quoted(question.currency)}{matches} "
         f"ORDER BY c.spent DESC NULLS LAST, c.job_id LIMIT {limit}), "
@@ -106,25 +102,23 @@ def checkpoints(opened: OpenBooks, question: Question, limit: int) -> list[dict[
     )
 
 
-def _rows(opened: OpenBooks, question: Question, digest_table: str, book_table: str) -> str:
-    """Return the FROM and WHERE of the selected rows t, with the labels of their attempts in a."""
-    where = " AND ".join(["true", *_conditions(question, "t"), *_days(question.days, digest_table)])
-    in_digest = digest_table != "uses" or len(opened.books) == 1
-    grouped = Groups(question.basis, question.selection, ())
-    if in_digest and grouped.digest_fragments(opened, {*LABELS, *unknown_filters(question)}):
-        return f'digest_{digest_table} t JOIN digest_sets a ON a.book = t.book AND a."set" = t."set" WHERE {where}'
-    return f"{book_table} t JOIN attempts a ON a.job_id = t.job_id AND a.attempt = t.attempt WHERE {where}"
+def _rows(opened: OpenBooks, question: Question, table: str, by: Sequence[str] = ()) -> str:
+    """Return the FROM and WHERE of the selected measurements s, from the coarsest grain that has the keys."""
+    grains = opened.grains
+    known = [key for key in question.selection.filter_keys if key not in unknown_filters(question)]
+    by_label = table != "uses" and all(needed(key) in ("set", "day") for key in (*by, *known))
+    rows = grains.table(f"{table}_s" if by_label else table)
+    where = _conditions(question) + _days(question.days, table)
+    return f"{rows} s{joins(grains, (*by, *known), 's')} WHERE {' AND '.join(['true', *where])}"
 
 
-def _conditions(question: Question, rows: str) -> list[str]:
+def _conditions(question: Question) -> list[str]:
     known = [(key, values) for key, values in question.filters if key not in unknown_filters(question)]
-    return [has_value(keys.attempt_sql(key).replace("t.", f"{rows}."), values) for key, values in known]
+    return [has_value(keys.attempt_sql(key), values) for key, values in known]
 
 
-def _days(days: tuple[date, date] | None, digest_table: str) -> list[str]:
-    if days is None:
-        return []
-    if digest_table != "uses":
-        return [f"t.day >= DATE '{days[0]}' AND t.day < DATE '{days[1]}'"]
+def _days(days: tuple[date, date] | None, table: str) -> list[str]:
+    if days is None or table != "uses":
+        return in_days(days, "s.day")
     first, last = ((day - date(1970, 1, 1)).days * 86400 for day in days)
-    return [f"t.starts < {last} AND t.ends > {first}"]
+    return [f"s.starts < {last} AND s.ends > {first}"]

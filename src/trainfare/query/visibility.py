@@ -1,7 +1,7 @@
 """What a viewer may see of the open books: decided here, for every view, total, export and explanation."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.tables import BASES, LABELS, MONEY
@@ -12,13 +12,14 @@ UNRESTRICTED_PREFIX = "unrestricted_"
 """Prefix of the names of the full tables behind restricted views."""
 
 
-def restrict_tables(engine: DuckDB, tables: Iterable[str], visibility: Sequence[str]) -> None:
-    """Replace these tables of open books by views that contain only what belongs to these labels (KEY:VALUE).
+def restrict_tables(engine: DuckDB, tables: Iterable[str], seen: Mapping[str, str], shares: str) -> None:
+    """Replace these tables of open books by views that contain only what the viewer may see.
 
-    The bill becomes the sum of the visible shares; the rest of it is hidden. A table without a view here is empty:
+    `seen` has a SELECT for the tables whose rows are visible by themselves, `shares` is a FROM item with the sums of
+    the visible shares. The bill becomes these sums; the rest of it is hidden. A table without a view here is empty:
     findings, for example, may name anybody's jobs.
     """
-    selects = _selects(visibility)
+    selects = _selects(seen, shares)
     for name in tables:
         if name not in PUBLIC_TABLES:
             engine.run(f'ALTER VIEW "{name}" RENAME TO "{UNRESTRICTED_PREFIX}{name}"')
@@ -42,16 +43,37 @@ def label_payer_is_visible(visibility: Sequence[str], alias: str) -> str:
     return f"({alias}.payer_kind = 'label' AND {alias}.payer IN ({listed}))" if visibility else "false"
 
 
-def _selects(visibility: Sequence[str]) -> dict[str, str]:
+GRAINS_WITH_PAYERS = ("cost_d", "cost_w", "cost_c", "cost_j", "shares")
+"""Grains whose rows belong to a set of labels, or to a payer that is not a job."""
+GRAINS_OF_NOBODY = ("machine_groups", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3")
+"""Grains that only give names to numbers."""
+GRAINS_BY_PATTERN = "fact_"
+"""Prefix of the grains that are read through their patterns, which are restricted."""
+
+
+def grain_condition(name: str, visibility: Sequence[str], database: str) -> str:
+    """Return a SQL condition: a row x of a grain in this database is visible."""
+    if name in GRAINS_OF_NOBODY or name.startswith(GRAINS_BY_PATTERN):
+        return "true"
+    if name == "sets":
+        return attempt_is_visible(visibility, "x")
+    if name == "payers":
+        return label_payer_is_visible(visibility, "x")
+    if name == "cost_m":
+        return "false"
+    sets = f'SELECT a."set" FROM {database}.grain_sets a WHERE {attempt_is_visible(visibility, "a")}'
+    condition = f'x."set" IN ({sets})'
+    if name in GRAINS_WITH_PAYERS:
+        payers = f"SELECT p.payer_number FROM {database}.grain_payers p WHERE {label_payer_is_visible(visibility, 'p')}"
+        condition = f"(({condition}) OR x.payer_number IN ({payers}))"
+    return condition
+
+
+def _selects(seen: Mapping[str, str], shares: str) -> dict[str, str]:
     visible = "SELECT 1 FROM book_attempts a WHERE a.job_id = {0}.job_id AND a.attempt = {0}.attempt"
     sums = ", ".join(f"sum({basis}) AS {basis}" for basis in BASES)
     return {
-        "book_attempts": f"SELECT a.* FROM unrestricted_book_attempts a WHERE {attempt_is_visible(visibility, 'a')}",
-        "shares": (
-            "SELECT s.* FROM unrestricted_shares s "
-            f"WHERE {label_payer_is_visible(visibility, 's')} OR EXISTS ({visible.format('s')})"
-        ),
-        "book_placements": f"SELECT p.* FROM unrestricted_book_placements p WHERE EXISTS ({visible.format('p')})",
+        **seen,
         "book_machines": (
             "SELECT m.* FROM unrestricted_book_machines m "
             "WHERE EXISTS (SELECT 1 FROM book_placements p WHERE p.resource_id = m.resource_id)"
@@ -67,14 +89,14 @@ def _selects(visibility: Sequence[str]) -> dict[str, str]:
         "bill_totals": (
             "SELECT source, origin, converted_from, CAST(NULL AS VARCHAR) AS billing_account, account, currency, "
             f"category, CAST(NULL AS VARCHAR) AS charge_category, rule, CAST(NULL AS BIGINT) AS lines, {sums} "
-            "FROM shares GROUP BY source, origin, converted_from, account, currency, category, rule"
+            f"FROM {shares} s GROUP BY source, origin, converted_from, account, currency, category, rule"
         ),
         "conversions": (
             "SELECT c.* REPLACE (CAST(NULL AS BIGINT) AS lines, "
             + ", ".join(
                 f"CAST(NULL AS {MONEY}) AS original_{basis}, CAST(NULL AS {MONEY}) AS {basis}" for basis in BASES
             )
-            + ") FROM unrestricted_conversions c WHERE EXISTS (SELECT 1 FROM shares s "
+            + f") FROM unrestricted_conversions c WHERE EXISTS (SELECT 1 FROM {shares} s "
             "WHERE s.converted_from = c.converted_from AND s.currency = c.currency AND s.category = c.category "
             "AND s.day = c.day)"
         ),

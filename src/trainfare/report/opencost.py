@@ -102,7 +102,7 @@ def _select(opened: OpenBooks, question: Question, step: Window) -> str:
     selection = replace(question, days=step.days).selection
     return (
         f"SELECT s.payer_kind, s.category, CAST(sum(s.{question.basis}) AS DECIMAL(38,12)) AS cost{named} "
-        f"FROM {groups.selected_shares(opened, selection, question.by)} GROUP BY ALL ORDER BY ALL"
+        f"FROM {groups.selected_shares(opened, selection, [*question.by, 'category'])} GROUP BY ALL ORDER BY ALL"
     )
 
 

@@ -118,7 +118,7 @@ def book_spend(opened: OpenBooks, question: Question, labels: Sequence[str] = ()
 def _spent(opened: OpenBooks, question: Question, label: str | None) -> dict[str | None, PayerSpend]:
     value = keys.share_sql(label) if label else "CAST(NULL AS VARCHAR)"
     rows = opened.engine.rows(
-        f"SELECT {value} AS value, s.day, coalesce(s.origin = 'estimate', false) AS is_estimated, "
+        f"SELECT {value} AS value, s.day, s.estimated AS is_estimated, "
         f"sum(s.{question.basis}) "
         f"FROM {groups.selected_shares(opened, question.selection, [label] if label else [])} GROUP BY ALL ORDER BY ALL"
     )

@@ -10,16 +10,19 @@ from trainfare.books.reopen import Account
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
-from trainfare.query import digest
-from trainfare.query.open_books import OpenBooks, common_tables, open_books
-from trainfare.query.visibility import UNRESTRICTED_PREFIX, restrict_tables
+from trainfare.query.grains.named import named_tables
+from trainfare.query.grains.opened import Grains
+from trainfare.query.groups import all_shares
+from trainfare.query.open_books import OpenBooks, open_books
+from trainfare.query.stored import common_tables
+from trainfare.query.visibility import restrict_tables
 from trainfare.serve.admission import cancellation
 from trainfare.serve.admission.cancellation import CanceledError
 from trainfare.serve.admission.middleware import READERS
 from trainfare.serve.auth.viewer import Viewer
 from trainfare.serve.cache.connection import CachedConnection
 from trainfare.serve.cache.results import ResultCache
-from trainfare.serve.databases.attached import AttachedDatabases, Digest
+from trainfare.serve.databases.attached import AttachedDatabases
 from trainfare.serve.logs import LOG
 from trainfare.serve.published import Published, PublishedBooks
 from trainfare.settings.config import Config
@@ -34,11 +37,10 @@ CLOSE_SECONDS = 5
 
 @dataclass(frozen=True)
 class PoolKey:
-    """What a connection has open: these book versions, as far as the labels allow, and optionally one job only."""
+    """What a connection has open: these book versions, as far as the labels allow."""
 
     versions: tuple[int, ...]
     visibility: tuple[str, ...] | None
-    job: str | None
 
 
 @dataclass(frozen=True)
@@ -92,17 +94,15 @@ class BookReader:
         raise IncompleteError("books", f"no book for {month}", f"Available months: {months}.")
 
     @contextmanager
-    def open(self, viewer: Viewer, books: Sequence[Book], job: str | None = None) -> Iterator[OpenBooks]:
-        """Open these books, restricted to what the viewer may see. Query them only within the block, from one thread.
+    def open(self, viewer: Viewer, books: Sequence[Book]) -> Iterator[OpenBooks]:
+        """Open these books, restricted to what the viewer may see.
 
-        With `job`, only that job's rows are available, and queries about it are faster.
+        Query them only within the block, from one thread.
         """
-        key = PoolKey(tuple(book.id for book in books), viewer.visibility, job)
+        key = PoolKey(tuple(book.id for book in books), viewer.visibility)
         with self._connection_limit:
             self._require_open()
-            pooled = (
-                self._take_idle(lambda idle: idle == key) or self._switch_job(key, books) or self._connect(key, books)
-            )
+            pooled = self._take_idle(lambda idle: idle == key) or self._connect(key, books)
             try:
                 with self._in_use(pooled.connection):
                     yield pooled.opened
@@ -137,13 +137,13 @@ class BookReader:
             raise CanceledError("service", "it is stopping", "Send the request again in a moment.")
 
     def prepare(self, warm_up: Callable[[], None]) -> None:
-        """Attach the digest of every current book, so that the first request does not wait for it.
+        """Attach the grains of every current book, so that the first request does not wait for it.
 
         For books that are new, run `warm_up` and attach their accounts, which takes longer, in the background.
         """
         books = self.current()
         for book in books:
-            self._databases.digest(book)
+            self._databases.grains(book)
         new = [book for book in reversed(books) if book.id not in self._warmed_up]
         self._warmed_up |= {book.id for book in new}
         if new:
@@ -175,43 +175,22 @@ class BookReader:
                 connection.close()
 
     def _connect(self, key: PoolKey, books: Sequence[Book]) -> PooledConnection:
-        connection = CachedConnection(self._database, self.results, key.versions, key.visibility, key.job)
+        connection = CachedConnection(self._database, self.results, key.versions, key.visibility)
         with self._in_use(connection):
             return self._open(connection, key, books)
 
     def _open(self, connection: CachedConnection, key: PoolKey, books: Sequence[Book]) -> PooledConnection:
         opened = open_books(connection, [self.store.files(book) for book in books])
-        digests = self._digests(books)
-        if key.visibility is not None:
-            restrict_tables(connection, common_tables(opened.books), key.visibility)
-        if key.job is not None:
-            _open_job(connection, key, key.job, digests)
-        by_digest = key.job is None and all(one.is_uniform for one in digests)
-        if by_digest:
-            digest.attach(connection, [one.alias for one in digests], key.visibility)
-        spans = [one.days for one in digests if one.days]
-        opened = replace(
-            opened,
-            by_digest=by_digest,
-            by_machine=by_digest and key.visibility is None,
-            is_one_job=key.job is not None,
-            days=(min(first for first, _ in spans), max(last for _, last in spans)) if spans else None,
-        )
+        ordered = sorted(books, key=lambda book: book.month)
+        grains = Grains(connection, [self._databases.grains(book) for book in ordered], key.visibility)
+        opened = replace(opened, grains=grains)
+        named = named_tables(grains)
+        if key.visibility is None:
+            for name, select in named.items():
+                connection.view(name, select)
+        else:
+            restrict_tables(connection, common_tables(opened.books), named, all_shares(opened))
         return PooledConnection(key, connection, opened)
-
-    def _switch_job(self, key: PoolKey, books: Sequence[Book]) -> PooledConnection | None:
-        """Reuse an idle connection that has another job of the same books open: this replaces a few tables only."""
-        if key.job is None:
-            return None
-        pooled = self._take_idle(lambda idle: idle.job is not None and replace(idle, job=key.job) == key)
-        if pooled is None:
-            return None
-        with self._in_use(pooled.connection):
-            _open_job(pooled.connection, key, key.job, self._digests(books))
-        return replace(pooled, key=key)
-
-    def _digests(self, books: Sequence[Book]) -> list[Digest]:
-        return [self._databases.digest(book) for book in sorted(books, key=lambda book: book.month)]
 
     def _take_idle(self, matches: Callable[[PoolKey], bool]) -> PooledConnection | None:
         """Remove and return the matching idle connection that was used last."""
@@ -227,9 +206,3 @@ class BookReader:
             excess = [self._idle.pop(0) for _ in range(len(self._idle) - MAX_IDLE_CONNECTIONS)]
         for oldest in excess:
             oldest.connection.close()
-
-
-def _open_job(connection: CachedConnection, key: PoolKey, job: str, digests: Sequence[Digest]) -> None:
-    connection.job = job
-    prefix = "" if key.visibility is None else UNRESTRICTED_PREFIX
-    digest.open_job(connection, [one.alias for one in digests], job, prefix)

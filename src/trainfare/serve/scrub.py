@@ -14,7 +14,7 @@ import msgspec
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from trainfare.errors import TrainfareError
-from trainfare.query import digest
+from trainfare.query.grains import making
 from trainfare.serve.logs import LOG
 from trainfare.store import Store, integrity
 
@@ -40,7 +40,7 @@ class Scrub:
     def __init__(self, store: Store, hours: float) -> None:
         self._store = store
         self._period = hours * 3600
-        self._folder = digest.kept_in(store.workspace)
+        self._folder = making.kept_in(store.workspace)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scrub", daemon=True)
 

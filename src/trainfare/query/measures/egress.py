@@ -20,19 +20,19 @@ from decimal import Decimal
 from trainfare.query.measures.metric_value import MetricQuery, MetricValue, billed_hours
 
 CODE, NAME = "M7", "egress cost per training hour"
-PAIR = "from_region || ' -> ' || coalesce(to_region, '?')"
+PAIR = "s.from_region || ' -> ' || coalesce(s.to_region, '?')"
 NOT_MEASURED = "not measured"
-NETWORK = "payer_kind = 'attempt' AND category = 'network'"
+NETWORK = "s.payer_kind = 'attempt' AND s.category = 'network'"
 
 
 def values(query: MetricQuery) -> list[MetricValue]:
     unit = f"{query.currency} per hour"
     rows = query.rows()
-    where = f"currency = '{query.currency}'"
+    where = f"s.currency = '{query.currency}'"
     found = []
     basis = query.question.basis
-    by_pair = query.sums("egress", basis, f"{where} AND from_region IS NOT NULL", PAIR)
-    for key, paid in query.sums("shares", basis, f"{where} AND {NETWORK}").items():
+    by_pair = query.sums(query.measured("egress"), basis, f"{where} AND s.from_region IS NOT NULL", PAIR)
+    for key, paid in query.sums(query.shares("category", currency_only=True), basis, NETWORK).items():
         pairs = by_pair.get(key, {})
         if rest := paid[""] - sum(pairs.values(), Decimal(0)):
             pairs = pairs | {NOT_MEASURED: rest}

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from trainfare.query import cost, keys
+from trainfare.query import cost, groups, keys
 from trainfare.query.cost import Question, Report, Row
 from trainfare.query.open_books import OpenBooks
 
@@ -76,16 +76,29 @@ class MetricQuery:
     def rows(self, **changes: Any) -> dict[Key, Row]:
         return {tuple(row.group.values()): row for row in self.report(**changes).rows}
 
-    def sums(self, table: str, amount: str, where: str = "true", detail: str = "''") -> dict[Key, dict[Any, Any]]:
-        """Sum an amount per group, and within it per `detail`, over a table with one or more rows per attempt."""
-        groups = "".join(f", {keys.attempt_sql(key)} AS k{n}" for n, key in enumerate(self.question.by))
+    def sums(self, rows: str, amount: str, where: str = "true", detail: str = "''") -> dict[Key, dict[Any, Any]]:
+        """Sum an amount of rows s per group, and within it per `detail`. `rows` is a FROM item with the keys joined."""
+        named = "".join(f", {keys.attempt_sql(key)} AS k{n}" for n, key in enumerate(self.question.by))
         found: dict[Key, dict[Any, Any]] = {}
         for total, within, *key in self.opened.engine.rows(
-            f"SELECT sum({amount}), {detail}{groups} FROM (SELECT * FROM {table} WHERE {where}) t "
-            "LEFT JOIN attempts a ON a.job_id = t.job_id AND a.attempt = t.attempt GROUP BY ALL ORDER BY 2 NULLS LAST"
+            f"SELECT sum(s.{amount}), {detail}{named} FROM {rows} WHERE {where} GROUP BY ALL ORDER BY 2 NULLS LAST"
         ):
             found.setdefault(tuple(key), {})[within] = total
         return found
+
+    def shares(self, *more: str, currency_only: bool = False) -> str:
+        """Return a FROM item with the cost of the question in s; `more` are keys of charges that are needed."""
+        for key in self.question.by:
+            keys.attempt_sql(key)
+        selection = self.question.selection
+        if currency_only:
+            selection = replace(selection, scope="full")
+        return groups.selected_shares(self.opened, selection, [*self.question.by, *more])
+
+    def measured(self, grain: str) -> str:
+        """Return a FROM item with the rows of a grain that has attempts."""
+        grains = self.opened.grains
+        return f"{grains.table(grain)} s{groups.joins(grains, self.question.by, 's')}"
 
     def group(self, key: Key) -> dict[str, Any]:
         return dict(zip(self.names, key, strict=True))

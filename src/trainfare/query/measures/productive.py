@@ -21,6 +21,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from trainfare.query.cost import PRODUCTIVE
+from trainfare.query.groups import joins
 from trainfare.query.measures.metric_value import MetricQuery, MetricValue, billed_gpu_hours, hours
 
 CODE, NAME = "M8", "cost per productive GPU hour"
@@ -47,10 +48,12 @@ def _held(query: MetricQuery, name: str, key: tuple[object, ...]) -> Parts:
 
 def _busy(query: MetricQuery, key: tuple[object, ...]) -> Parts:
     """Use only measured attempts, in the numerator and in the denominator."""
-    measured = "(SELECT DISTINCT job_id, attempt FROM book_usage WHERE measure = 'gpu_busy_seconds')"
-    where = f"{query.question.selection.money} AND payer_kind = 'attempt' AND (job_id, attempt) IN {measured}"
-    paid = query.sums("shares", query.question.basis, where).get(key, {}).get("")
-    seconds = query.sums("book_usage", "value", "measure = 'gpu_busy_seconds'").get(key, {}).get("")
+    busy = "s.measure = 'gpu_busy_seconds'"
+    grains = query.opened.grains
+    measured = f"(SELECT s.job, t.attempt FROM {grains.table('usage')} s{joins(grains, ['attempt'], 's')} WHERE {busy})"
+    where = f"s.payer_kind = 'attempt' AND (s.job, t.attempt) IN {measured}"
+    paid = query.sums(query.shares("attempt"), query.question.basis, where).get(key, {}).get("")
+    seconds = query.sums(query.measured("usage"), "value", busy).get(key, {}).get("")
     row = query.rows().get(key)
     partly = "measured attempts only" if row and paid != row.cost else ""
     return paid, hours(seconds), partly if seconds else "no busy GPU time was measured"

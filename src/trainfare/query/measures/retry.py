@@ -30,8 +30,9 @@ AT_MOST = "at most: the checkpoints of some jobs are unknown"
 
 def values(query: MetricQuery) -> list[MetricValue]:
     basis, money = query.question.basis, query.question.selection.money
-    parts = query.sums("work", basis, money, "part")
-    bounded = query.sums("work", basis, f"{money} AND how = 'at most'")
+    work = query.measured("work")
+    parts = query.sums(work, basis, money, "s.part")
+    bounded = query.sums(work, basis, f"{money} AND s.how = 'at most'")
     found = []
     for row in query.report().rows:
         if row.cost is None:

@@ -20,7 +20,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from trainfare.query.measures.metric_value import MetricQuery, MetricValue
-from trainfare.query.open_books import select_of
+from trainfare.query.stored import select_of
 
 CODE, NAME = "M4", "spend rate"
 WINDOWS = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}

@@ -36,8 +36,8 @@ def values(query: MetricQuery) -> list[MetricValue]:
     unit = f"{query.currency} per hour"
     if not query.opened.engine.rows(RULES):
         return [MetricValue(CODE, {}, "", None, None, unit, NO_RULE)]
-    where = f"{query.question.selection.money} AND payer_kind = 'attempt' AND rule IN ({RULES})"
-    paid = query.sums("shares", query.question.basis, where)
+    where = f"s.payer_kind = 'attempt' AND s.rule IN ({RULES})"
+    paid = query.sums(query.shares("rule"), query.question.basis, where)
     found = []
     for row in query.report().rows:
         amount = paid.get(tuple(row.group.values()), {}).get("", Decimal(0))

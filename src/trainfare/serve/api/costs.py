@@ -211,7 +211,7 @@ def one_job(
         costs = job.by_category(opened, question)
         return Payload("costs", costs, {key: plain(value) for key, value in fields.items()})
 
-    return cost_request.respond(compute, job_id)
+    return cost_request.respond(compute)
 
 
 @get("/machines", responses=documented_responses(Machines), sync_to_thread=True, summary="Machines")

@@ -98,7 +98,7 @@ def explain(
 
     The explanation is cached: a page, its downloads and the API all use it.
     """
-    with book_reader.open(viewer, [book], job_id) as opened:
+    with book_reader.open(viewer, [book]) as opened:
         if job.facts(opened, job_id) is None:
             return None
         chosen = opened.currency(currency, book_reader.config.currency, basis)

@@ -50,8 +50,8 @@ class ApiRequest:
     viewer: Viewer
     format: str
 
-    def open(self, books: Sequence[Book], job: str | None = None) -> AbstractContextManager[OpenBooks]:
-        return self.book_reader.open(self.viewer, books, job)
+    def open(self, books: Sequence[Book]) -> AbstractContextManager[OpenBooks]:
+        return self.book_reader.open(self.viewer, books)
 
     def currency(self, opened: OpenBooks, requested: str | None, basis: str) -> str:
         """Return the currency to report in: the requested one, that of the settings, or the only one billed."""
@@ -115,9 +115,9 @@ class CostRequest:
         filters = parse_filters(self.filters, opened)
         return Question([], self.basis, self.per, self.scope, currency, self.window.days, filters)
 
-    def respond(self, compute: Callable[[OpenBooks, Question], Payload], job: str | None = None) -> Response[bytes]:
+    def respond(self, compute: Callable[[OpenBooks, Question], Payload]) -> Response[bytes]:
         def compute_open() -> Payload:
-            with self.api.open(self.books, job) as opened:
+            with self.api.open(self.books) as opened:
                 return compute(opened, self.question(opened))
 
         return self.api.respond(self.books, compute_open, self.window)

@@ -48,8 +48,8 @@ def _groups(opened: OpenBooks, by: Sequence[str], window: Window, steps: int) ->
 
 
 def _attempt_sql(key: str) -> str:
-    own = {"job": "a.job_id", "attempt": "a.job_id || '#' || a.attempt", "payer": "1"}
-    return own.get(key) or keys.placement_sql(key) or "1"
+    own = {"job": "a.job_id", "attempt": "a.job_id || '#' || a.attempt", "payer": "1", "state": "a.state"}
+    return own.get(key) or keys.hours_sql(key) or "1"
 
 
 def _distinct(opened: OpenBooks, table: str, columns: Sequence[str]) -> int:

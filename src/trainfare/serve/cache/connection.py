@@ -9,16 +9,13 @@ from trainfare.serve.cache.results import QueryResult, ResultCache, ResultKey
 
 
 class CachedConnection(DuckDB):
-    """A read-only connection to a fixed set of books with a fixed visibility, optionally narrowed to one job."""
+    """A read-only connection to a fixed set of books with a fixed visibility."""
 
-    def __init__(
-        self, database: DuckDB, results: ResultCache, versions: tuple[int, ...], visibility: Hashable, job: str | None
-    ) -> None:
+    def __init__(self, database: DuckDB, results: ResultCache, versions: tuple[int, ...], visibility: Hashable) -> None:
         self.connection = database.new_connection().connection
         self._results = results
         self._versions = versions
         self._visibility = visibility
-        self.job = job
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return list(self._result(sql).rows)
@@ -28,7 +25,7 @@ class CachedConnection(DuckDB):
         return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
 
     def _result(self, sql: str) -> QueryResult:
-        key = ResultKey(self._versions, (self.job, sql), self._visibility)
+        key = ResultKey(self._versions, sql, self._visibility)
         return self._results.get(key, lambda: self._run(sql))
 
     def _run(self, sql: str) -> QueryResult:

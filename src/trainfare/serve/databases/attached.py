@@ -1,50 +1,38 @@
-"""Database files derived from published versions (digests and accounts), attached to the database of the process.
+"""Database files derived from published versions (grains and accounts), attached to the database of the process.
 
 They are stored in the workspace folder `cache`, named after what they were built from. Each can be deleted at any time
 and is then rebuilt.
 """
 
 import threading
-from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 from trainfare.books import reopen
 from trainfare.books.reopen import Account
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.query import digest
+from trainfare.query.grains import making
+from trainfare.query.grains.files import FileGrains
 from trainfare.serve.databases import build
 from trainfare.store import Book, Store
-
-
-@dataclass(frozen=True)
-class Digest:
-    """A digest that is attached to the database of the process."""
-
-    alias: str
-    is_uniform: bool
-    days: tuple[date, date] | None
 
 
 class AttachedDatabases:
     def __init__(self, store: Store, database: DuckDB) -> None:
         self._store = store
         self._database = database
-        self.folder = digest.kept_in(store.workspace)
-        self._locks = {"digest": threading.Lock(), "account": threading.Lock()}
-        self._digests: dict[str, Digest] = {}
+        self.folder = making.kept_in(store.workspace)
+        self._locks = {"grains": threading.Lock(), "account": threading.Lock()}
+        self._grains: dict[str, FileGrains] = {}
         self._accounts: dict[str, Account] = {}
 
-    def digest(self, book: Book) -> Digest:
-        """Return the digest of a book; build it if it does not exist."""
-        path = digest.path_of(self.folder, self._store.files(book))
-        with self._locks["digest"]:
-            if path.name not in self._digests:
-                alias = self._attach("digest", book, path)
-                self._digests[path.name] = Digest(
-                    alias, digest.is_uniform(self._database, alias), digest.days(self._database, alias)
-                )
-            return self._digests[path.name]
+    def grains(self, book: Book) -> FileGrains:
+        """Return the grains of a book; make them if they do not exist."""
+        files = self._store.files(book)
+        path = making.path_of(self.folder, files)
+        with self._locks["grains"]:
+            if path.name not in self._grains:
+                self._grains[path.name] = FileGrains(self._database, files, self._attach("grains", book, path))
+            return self._grains[path.name]
 
     def account(self, book: Book) -> Account:
         """Return the account of a book; run it again if it is not stored."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from trainfare.books import reopen
 from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
 from trainfare.period import Month
-from trainfare.query import digest
+from trainfare.query.grains import making
 from trainfare.settings.config import FILE_NAME, load
 from trainfare.store import Book, Store
 
@@ -21,7 +21,7 @@ FILES_PER_MONTH = 2
 
 
 def build(kind: str, workspace: Path, book: Book, path: Path) -> None:
-    """Build the digest or account of a book at this path. If another process is building it, wait for that one."""
+    """Build the grains or account of a book at this path. If another process is building it, wait for that one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (path.parent / f".{kind}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -65,8 +65,8 @@ def main(kind: str, workspace: str, month: str, version: str, path: str) -> None
     try:
         with Store.open(folder, config.catalog, config.lake) as store:
             book = store.catalog.book(Month.parse(month), int(version))
-            if kind == "digest":
-                digest.write(store.files(book), Path(path), os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY))
+            if kind == "grains":
+                making.write(store.files(book), Path(path), os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY))
             else:
                 reopen.store_account(store, book, Path(path))
     except TrainfareError as error:

@@ -18,7 +18,8 @@ from trainfare.query.cost import Question
 from trainfare.query.measures import retry, spend_rate
 from trainfare.query.measures.metric_value import MetricQuery
 from trainfare.query.metrics import NEEDED_TABLES
-from trainfare.query.open_books import OpenBooks, common_tables
+from trainfare.query.open_books import OpenBooks
+from trainfare.query.stored import common_tables
 from trainfare.report import outlook
 from trainfare.serve.auth.viewer import Viewer
 from trainfare.serve.books import BookReader
@@ -90,9 +91,9 @@ def _costs(opened: OpenBooks, currency: str) -> Iterator[Metric]:
         "SELECT CASE WHEN s.payer_kind IN ('idle', 'unallocated', 'outside') THEN s.payer "
         "ELSE coalesce(a.project, '') END AS project, "
         "coalesce(CASE WHEN s.payer LIKE 'team:%' THEN substr(s.payer, 6) ELSE a.team END, '') AS team, s.category, "
-        "CASE WHEN coalesce(s.origin = 'estimate', false) THEN 'estimated' ELSE 'billed' END AS state, "
+        "CASE WHEN s.estimated THEN 'estimated' ELSE 'billed' END AS state, "
         "sum(s.effective) "
-        f"FROM {groups.selected_shares(opened, selection, ['project', 'team'])} GROUP BY ALL ORDER BY ALL"
+        f"FROM {groups.selected_shares(opened, selection, ['project', 'team', 'category'])} GROUP BY ALL ORDER BY ALL"
     )
     labels = ("project", "team", "category", "state")
     costs = {tuple(key): amount for *key, amount in rows}

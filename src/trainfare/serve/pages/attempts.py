@@ -35,9 +35,9 @@ class Timeline:
 
 def panel(context: RequestContext, job: str) -> Panel:
     question = context.job_question(job)
-    attempts = context.run_for_job(job, jobs.attempts, question)
-    phases = context.run_for_job(job, jobs.phases, question)
-    timeline = _timeline(context.run_for_job(job, jobs.spans, question))
+    attempts = context.run(jobs.attempts, question)
+    phases = context.run(jobs.phases, question)
+    timeline = _timeline(context.run(jobs.spans, question))
     queued = _queue_spans(attempts, timeline)
     columns = [
         Column("attempt", "Attempt", "count"),

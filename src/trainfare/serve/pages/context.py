@@ -127,13 +127,6 @@ class RequestContext:
         with self.book_reader.open(self.viewer, self.books if books is None else books) as opened:
             return find(opened, *arguments)
 
-    def run_for_job(
-        self, job: str, find: Callable[..., Answer], *arguments: Any, books: Sequence[Book] | None = None
-    ) -> Answer:
-        """Run a query function about one job. It is faster than `run`, because other payers' shares are not read."""
-        with self.book_reader.open(self.viewer, self.books if books is None else books, job) as opened:
-            return find(opened, *arguments)
-
     def link(self, path: str, /, **changed: object) -> str:
         return self.query.link(path, **changed)
 

@@ -20,7 +20,7 @@ MOST_VERSIONS = 8
 
 
 def page(context: RequestContext, job: str) -> Page:
-    facts = context.run_for_job(job, jobs.facts, job)
+    facts = context.run(jobs.facts, job)
     if facts is None:
         do = f"It may have run in another period than {context.window}: choose one, or search the list of jobs."
         raise NotFoundError(f"job {job}", "no such job in this period", do)
@@ -39,8 +39,8 @@ def page(context: RequestContext, job: str) -> Page:
 
 def stats(context: RequestContext, job: str) -> list[Stat]:
     question = context.job_question(job)
-    (held,) = context.run_for_job(job, cost.rows, question, [])
-    (rate,) = [row for row in context.run_for_job(job, jobs.rates, question) if row["basis"] == question.basis]
+    (held,) = context.run(cost.rows, question, [])
+    (rate,) = [row for row in context.run(jobs.rates, question) if row["basis"] == question.basis]
     detail = ""
     if held.estimated and held.cost is not None:
         detail = f"billed {money(held.cost - held.estimated)} + estimated {money(held.estimated)}"
@@ -58,7 +58,7 @@ def stats(context: RequestContext, job: str) -> list[Stat]:
 
 
 def categories(context: RequestContext, job: str) -> Panel:
-    found = context.run_for_job(job, jobs.by_category, context.job_question(job))
+    found = context.run(jobs.by_category, context.job_question(job))
     sums = add_up(found, "cost", "estimated")
     steps: list[dict[str, Any]] = []
     for name in dict.fromkeys(row["category"] for row in found):
@@ -84,7 +84,7 @@ def categories(context: RequestContext, job: str) -> Panel:
 
 
 def bases(context: RequestContext, job: str) -> Panel:
-    found = context.run_for_job(job, jobs.rates, context.job_question(job))
+    found = context.run(jobs.rates, context.job_question(job))
     rows = [row | {"basis": BASIS_NAMES[row["basis"]]} for row in found]
     columns = [
         Column("basis", "Cost basis"),
@@ -97,7 +97,7 @@ def bases(context: RequestContext, job: str) -> Panel:
 
 
 def days(context: RequestContext, job: str) -> Panel:
-    found = context.run_for_job(job, trend.by_day, context.job_question(job), "category")
+    found = context.run(trend.by_day, context.job_question(job), "category")
     dates = sorted({row["day"] for row in found})
     names = sorted({row["category"] for row in found})
     by_date: dict[Any, dict[str, Any]] = {day: {} for day in dates}
@@ -129,7 +129,7 @@ def machines(context: RequestContext, job: str) -> Panel:
         Column("busy", "GPU utilization", "percent"),
         Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
     ]
-    found = context.run_for_job(job, jobs.machines, context.job_question(job))
+    found = context.run(jobs.machines, context.job_question(job))
     rows = [row | {"busy": _utilization(row["busy_seconds"], row["measured_seconds"])} for row in found]
     note = "The row without a machine is cost that was allocated by tag, cluster or spend instead of by machine."
     return Panel("machines", "Machines", columns, rows, 7, note=note)
@@ -140,7 +140,7 @@ def _utilization(busy: Decimal | None, held: Decimal | None) -> Decimal | None:
 
 
 def checkpoints(context: RequestContext, job: str) -> Panel:
-    found = context.run_for_job(job, usage.checkpoints, context.job_question(job), len(context.books))
+    found = context.run(usage.checkpoints, context.job_question(job), len(context.books))
     columns = [column for column in measurements.checkpoint_columns(context) if column.name not in ("job", "team")]
     about = (
         "How often the job writes a checkpoint, how long that takes, and the interval that would lose the least work."
@@ -154,7 +154,7 @@ def versions(context: RequestContext, job: str) -> Panel:
     month = context.book.month
     books = [book for book in context.published.books if book.month == month and not book.is_withdrawn][-MOST_VERSIONS:]
     question = replace(context.job_question(job), days=None)
-    found = [(book, context.run_for_job(job, trend.by_payer_kind, question, books=[book])) for book in books]
+    found = [(book, context.run(trend.by_payer_kind, question, books=[book])) for book in books]
     previous = [None, *(sums["total"] for _, sums in found[:-1])]
     rows = [
         {

@@ -45,9 +45,13 @@ from trainfare.sources.rows import header_names, identifier, plain_name, simplif
 from trainfare.tables import CHARGES, MONEY, Table
 
 CHECKED = frozenset(
-    {*charges.AMOUNTS.values(), *charges.TIMES.values(), "BillingCurrency", "ChargeCategory", "Tags", "SkuPriceDetails"}
+    {
+        *charges.AMOUNTS.values(),
+        *charges.TIMES.values(),
+        *("BillingCurrency", "ChargeCategory", "Tags", "SkuPriceDetails", "x_TrainfareNote"),
+    }
 )
-"""The FOCUS columns that are checked."""
+"""The FOCUS columns that are checked, or that a check depends on."""
 PARTS_PER_ROW = 1000
 """How many charges a row can become, if it can become several."""
 

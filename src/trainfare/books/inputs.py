@@ -13,7 +13,7 @@ from trainfare.books.adjust import NOTHING_BOOKED, BookedRates, ClosedMonth
 from trainfare.books.context import BuildContext
 from trainfare.engine.protocol import Engine
 from trainfare.errors import IncompleteError, TrainfareError
-from trainfare.normalize import currencies, estimates, facts
+from trainfare.normalize import currencies, estimates, facts, relevance
 from trainfare.normalize.amortization import ledgers
 from trainfare.normalize.currencies import Conversion
 from trainfare.normalize.facts import ChargeKinds
@@ -51,7 +51,7 @@ class LoadedCharges:
         charged = {number for numbers in self.deliveries_by_month.values() for number in numbers}
         checked = [file for file in delivered if file.native and file.number not in charged]
         of_month = self.deliveries_by_month.get(month, set())
-        return [*facts.deliveries_for_month(engine, delivered, month, of_month), *checked]
+        return [*relevance.deliveries_for_month(engine, delivered, month, of_month), *checked]
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def load_charges(
         ledgers.amortize(engine.reader, config, delivered, months, context.as_of, AMORTIZED)
         kinds = facts.add_charges(engine, kinds, conversion.convert(f"SELECT * FROM {AMORTIZED}", closed))
     as_of = context.as_of.isoformat() if config.estimate or ledgers.has_ledgers(delivered) else None
-    by_month = facts.charged_by_month(engine)
+    by_month = relevance.charged_by_month(engine)
     charges = LoadedCharges(sorted(by_month), by_month, kinds, conversion, as_of)
     return _with_estimated_months(context, delivered, charges)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from trainfare.books.context import BuildContext
 from trainfare.books.inputs import LoadedCharges, is_estimated
-from trainfare.normalize import estimates, facts
+from trainfare.normalize import estimates, facts, relevance
 from trainfare.period import Month
 from trainfare.sources import deliveries
 from trainfare.sources.deliveries import DeliveredFile
@@ -27,7 +27,7 @@ def normalize_month(
     rows = {
         kind: deliveries.table_selects(engine.reader, delivered, table) for kind, (_, table) in facts.ROW_VIEWS.items()
     }
-    facts.ingest_other_jobs(
+    relevance.ingest_other_jobs(
         engine, [file for file in others if rows["quality"] and file.is_job_log and file not in delivered]
     )
     if is_estimated(engine, context.config, month):

@@ -95,6 +95,24 @@ def test_a_recording_outlives_its_collector(recorded: Recorded, capsys: pytest.C
     assert costs(capsys) == ("2.00", "6.00")
 
 
+def test_a_closed_month_is_adjusted_by_what_was_recorded_for_it(
+    recorded: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bill doubles after the closing; the job held a quarter of it, in segments that were merged since."""
+    recorded.at("2026-10-01T02:00:00", RUN.format(7, "COMPLETED", "2026-10-01T01:00:00"))
+    run(capsys, "collect", "--seal")
+    assert run(capsys, "build")[0] == 0
+    assert run(capsys, "close", "2026-10", "--yes")[0] == 0
+    november = BILL.splitlines()[1].replace("2026-11-01", "2026-12-01").replace("2026-10-01", "2026-11-01")
+    Path("bill.csv").write_text(BILL.replace("8.00,8.00", "16.00,16.00") + november + "\n", encoding="utf-8")
+    later = RUN.format(9, "COMPLETED", "2026-11-01T02:00:00").replace("2026-10-01T00", "2026-11-01T00")
+    recorded.at("2026-11-03T02:00:00", RUN.format(7, "COMPLETED", "2026-10-01T01:00:00") + later)
+    run(capsys, "collect", "--seal")
+    code, _, err = run(capsys, "build")
+    assert code == 0, err
+    assert costs(capsys) == ("6.00", "10.00"), "November's 4 and 4, and the adjustment's 2 and 6"
+
+
 def test_an_attempt_that_disappeared_is_a_finding(recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
     recorded.at("2026-10-01T02:00:00", RUN.format(7, "RUNNING", "Unknown"))
     run(capsys, "collect")

@@ -228,11 +228,15 @@ class _Comparison:
         """The job logs and measurements that the month is rebuilt from, and what differs from the booked ones.
 
         If no file of a kind covers the month any more, the booked ones count: logs are removed after some months.
+        Recordings are never removed, but their segments are merged: those of today count, and are not compared.
         """
-        used: list[DeliveredFile] = []
+        used = [file for file in delivered if file.is_recording]
         changed: list[str] = []
         for kind in _LOGS:
-            before, now = ({file.sha256: file for file in files if file.kind is kind} for files in (booked, delivered))
+            before, now = (
+                {file.sha256: file for file in files if file.kind is kind and not file.is_recording}
+                for files in (booked, delivered)
+            )
             added = [sha for sha, file in now.items() if sha not in before and self._covers(file, month)]
             gone = [sha for sha, file in before.items() if sha not in now and self._covers(file, month)]
             if gone and not added and not any(self._covers(now[sha], month) for sha in now if sha in before):

@@ -57,6 +57,12 @@ def test_metrics_are_printed_in_every_format(run: Run) -> None:
     assert "M10" in run("metrics")[1]
 
 
+def test_metrics_of_everything_together_need_no_network_cost(run: Run) -> None:
+    code, text, err = run("metrics", "--by", "", "--format", "json")
+    assert (code, err) == (0, "")
+    assert {row["metric"] for row in json.loads(text)["metrics"]} >= {"M1", "M8"}
+
+
 def test_lost_cost_is_reported_by_job(run: Run) -> None:
     """After its second checkpoint the attempt ran 54 minutes more, at a dollar an hour."""
     rows = json.loads(run("metrics", "--metric", "m5", "--by", "job", "--format", "json")[1])["metrics"]

@@ -81,7 +81,8 @@ class MetricQuery:
         named = "".join(f", {keys.attempt_sql(key)} AS k{n}" for n, key in enumerate(self.question.by))
         found: dict[Key, dict[Any, Any]] = {}
         for total, within, *key in self.opened.engine.rows(
-            f"SELECT sum(s.{amount}), {detail}{named} FROM {rows} WHERE {where} GROUP BY ALL ORDER BY 2 NULLS LAST"
+            f"SELECT sum(s.{amount}), {detail}{named} FROM {rows} WHERE {where} GROUP BY ALL HAVING count(*) > 0 "
+            "ORDER BY 2 NULLS LAST"
         ):
             found.setdefault(tuple(key), {})[within] = total
         return found

@@ -13,7 +13,6 @@ import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_protocol import SAMPLES
 
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import BadInputError, Problems, TrainfareError
@@ -22,6 +21,8 @@ from trainfare.sources import counts, deliveries, registry
 from trainfare.sources.deliveries import DeliveredFile
 from trainfare.sources.head import CHANGED, Content, Head, Tally, Unit, measure, read_head
 from trainfare.sources.protocol import ReadOptions
+
+from .test_protocol import SAMPLES
 
 LONG = 33_600_000
 """Bytes that exceed the buffer of the reader, which then loses the line without a message."""

@@ -48,7 +48,7 @@ sys.meta_path.insert(0, Pressed())
 IN_AN_ENDLESS_QUERY = """
 from trainfare.allocate import account
 
-def run_endlessly(engine, *_):
+def run_endlessly(engine, *_, **__):
     engine.table("lines", "SELECT range AS line FROM range(1000000)")
     print("allocating", flush=True)
     engine.table("long", "SELECT max(hash(line, n)) FROM (SELECT line, unnest(range(100000)) AS n FROM lines)")

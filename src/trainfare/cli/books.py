@@ -119,6 +119,8 @@ def close(month: str, workspace: Path, note: str, without_bill: bool, dry_run: b
         store = published.open_store(stack, config, workspace)
         wanted = options.parse_month(month, "MONTH")
         assert wanted is not None
+        if not dry_run:
+            store.catalog.require_writable()
         frozen = preview_closing(store, wanted)
         if frozen and not frozen.book.closed and not frozen.book.is_withdrawn:
             _show_frozen(frozen)

@@ -20,7 +20,7 @@ TIME_KEYS = ("day", "month")
 CHARGE_KEYS = ("category", "rule", "source", "origin", "account")
 ATTEMPT_STATE, HAS_GPUS = "attempt_state", "has_gpus"
 """Keys that only our own questions use: how an attempt ended, and whether a machine has GPUs. The key `state` is how
-the job ended: the state of its last attempt."""
+the job ended, the state of its last attempt; beside the key `attempt` it is how that attempt ended."""
 MAX_KEYS = 3
 
 
@@ -43,7 +43,7 @@ def parse(requested: list[str], engine: DuckDB) -> list[str]:
     for index, key in enumerate(keys):
         if key not in known:
             keys[index] = _label(requested[index] if len(requested) == len(keys) else key, engine, known)
-    return keys
+    return [ATTEMPT_STATE if key == "state" and "attempt" in keys else key for key in keys]
 
 
 def _label(key: str, engine: DuckDB, known: tuple[str, ...]) -> str:
@@ -60,7 +60,7 @@ def _label(key: str, engine: DuckDB, known: tuple[str, ...]) -> str:
 
 def display_name(key: str) -> str:
     """Return the key's name in results."""
-    return key.removeprefix("label:")
+    return "state" if key == ATTEMPT_STATE else key.removeprefix("label:")
 
 
 def share_sql(key: str) -> str:

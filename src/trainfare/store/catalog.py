@@ -79,6 +79,10 @@ class Catalog:
         """The file or server of the catalog, without secrets."""
         return self._database.where
 
+    def require_writable(self) -> None:
+        """Raise an error if this user may only read the catalog."""
+        self._database.require_writable()
+
     def dispose(self) -> None:
         """Close all connections."""
         self._database.engine.dispose()

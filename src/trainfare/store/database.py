@@ -95,10 +95,14 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that no other writer overlaps; committed at the end, rolled back by an exception."""
-        if self._read_only_folder:
-            raise UnwritableError(str(self._read_only_folder))
+        self.require_writable()
         with self._translate_errors("write"), self._writers.begin() as connection:
             yield connection
+
+    def require_writable(self) -> None:
+        """Raise an error if this user may only read the folder of a SQLite file."""
+        if self._read_only_folder:
+            raise UnwritableError(str(self._read_only_folder))
 
     def _bring_up_to_date(self) -> None:
         with self.read() as connection:

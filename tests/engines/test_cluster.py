@@ -23,7 +23,7 @@ SETTINGS = """
 name = "spark"
 [engine.settings]
 "spark.driver.memory" = "1g"
-"spark.executor.memory" = "512m"
+"spark.executor.memory" = "768m"
 "spark.sql.shuffle.partitions" = "2"
 "spark.driver.host" = "127.0.0.1"
 "spark.driver.bindAddress" = "127.0.0.1"

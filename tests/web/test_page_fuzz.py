@@ -48,6 +48,7 @@ OWN_PARAMETERS = (
     *("back", "code", "state", "error", "path", "self", "name", "window", "aggregate", "step", "accumulate", "format"),
     *("includeIdle", "filter", "limit", "offset", "metric", "key", "old", "new", "productive", "from_", "panel"),
     *("rates", "months", "password", "note", "total", "shares", "accept", "viewer", "book_reader"),
+    "without_bill",
 )
 """Parameters of pages, forms and the API, and some that sound like arguments of our functions."""
 PARAMETERS = tuple(dict.fromkeys((*OWN_PARAMETERS, *SHARED)))

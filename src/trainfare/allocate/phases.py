@@ -168,7 +168,11 @@ def split_pots(engine: Engine, integer_parts: Mapping[str, str], categories: Ite
         for number in categories
     )
     integer_part = "small_integer_part" if is_small else "integer_part"
-    engine.step(PACKAGE, "phase_parts", "phase_parts", _split(" UNION ALL ".join(selects), keys, integer_part))
+    for index, amounts in enumerate(selects):  # one at a time: all at once would be too large a plan for Spark
+        into = "parts_of_category" if index else "phase_parts"
+        engine.step(PACKAGE, "phase_parts", into, _split(amounts, keys, integer_part))
+        if index:
+            engine.move(into, "phase_parts")
     engine.drop("phase_pots")
     share_keys = (
         "CAST(n.route * 32 + n.category AS INTEGER) AS share_kind, CAST(n.payer_day // 65536 AS INTEGER) AS attempt_key, "

@@ -74,7 +74,7 @@ def make_placements(engine: DuckDB, histories: Sequence[History], into: str, pro
     for row in kubernetes_pods.placements(pods, nodes, claims):
         labels = dict(row["labels"])
         labels |= {ENDED_BETWEEN: between[row["line"]]} if row["line"] in between else {}
-        rows.append({**row, "labels": json.dumps(labels, sort_keys=True)})
+        rows.append({**row, "log_cluster": histories[0].cluster or None, "labels": json.dumps(labels, sort_keys=True)})
     load_rows(engine, into, {column.name: column.type for column in PLACEMENTS.columns}, rows)
     listed = kubernetes_pods.machines((one.seq, one.fields) for one in by_kind[NODE])
     load_rows(engine, f"{into}_machines", {column.name: column.type for column in MACHINES.columns}, listed)

@@ -130,13 +130,13 @@ MACHINES = Table(
     ),
 )
 
-LOG_COLUMNS = ("log_cluster", "log_run", "resized")
-"""Columns of placements that identify attempts in logs which do not number them."""
+LOG_COLUMNS = ("log_cluster", "log_user", "log_run", "resized")
+"""Columns of placements that identify jobs and attempts across logs."""
 PLACEMENTS = Table(
     "placements",
     "One attempt of a job holding an amount of one machine for a time.",
     (
-        Column("job_id", TEXT, "the job: what a person requested to train"),
+        Column("job_id", TEXT, "the job: what a person requested to train, as its log names it"),
         Column("attempt", "INTEGER", "which try of the job, from 1"),
         Column("machine_id", TEXT, "the machine that was held"),
         Column("started", TIME, "when holding began"),
@@ -154,6 +154,7 @@ PLACEMENTS = Table(
         Column("priority", TEXT, "the priority class"),
         Column("submitted", TIME, "when the attempt was submitted to the queue; null: not stated"),
         Column("log_cluster", TEXT, "the cluster that numbers these jobs; null: not stated"),
+        Column("log_user", TEXT, "whose job it is, if the log may use a job id more than once; null: it does not"),
         Column("log_run", TIME, "when the attempt began, if the log does not number attempts; null: it does"),
         Column("resized", TIME, "when this placement ended as the attempt went on with another size; null: it did not"),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),

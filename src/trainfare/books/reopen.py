@@ -100,7 +100,7 @@ def explain(
     """Explain the cost of one job in a published book by running its account again."""
     opened = open_books(engine, [store.files(book)])
     chosen = opened.currency(currency, usual, basis)
-    require_job(engine, job_id, str(book.month))
+    job_id = require_job(engine, job_id, str(book.month))
     booked = stored(engine, job_id, basis, chosen)
     reopen(store, book, engine)
     lineage.open_job(engine, job_id)

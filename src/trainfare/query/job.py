@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
-from trainfare.query import cost, usage
+from trainfare.query import cost, job_names, usage
 from trainfare.query.cost import Question
 from trainfare.query.estimates import estimated_sum
 from trainfare.query.groups import Groups, latest_attempts, selected_placements, selected_shares
@@ -12,9 +12,11 @@ from trainfare.query.open_books import OpenBooks
 from trainfare.tables import BASES, LABELS
 
 
-def facts(opened: OpenBooks, job_id: str) -> dict[str, Any] | None:
-    """Return what the job log states about a job; None if the books do not have it."""
-    grains = opened.grains
+def facts(opened: OpenBooks, name: str) -> dict[str, Any] | None:
+    """Return what the job log states about the job that is called `name`; None if the books do not have it."""
+    grains, job_id = opened.grains, job_names.find(opened, name)
+    if job_id is None:
+        return None
     labels = ", ".join(f"a.{name}" for name in (*LABELS, "labels"))
     same_set = grains.same("a", "j", '"set"')
     found = opened.engine.records(

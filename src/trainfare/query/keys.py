@@ -11,8 +11,11 @@ SPELLINGS = {
     "attempts": "attempt",
     "machine_id": "machine",
     "job_id": "job",
+    "name": "job_name",
 }
 JOB_KEYS = ("job", "attempt", "state", *LABELS)
+SCHEDULING = {"job_name": "Name", "partition": "Partition", "qos": "QOS"}
+"""Labels under which schedulers state a job's name and where it was queued, with their titles."""
 MACHINE_GROUP_KEYS = ("pool", "cluster", "region", "gpu_model")
 """Properties that many machines share."""
 MACHINE_KEYS = ("machine", *MACHINE_GROUP_KEYS)
@@ -63,6 +66,12 @@ def display_name(key: str) -> str:
     return "state" if key == ATTEMPT_STATE else key.removeprefix("label:")
 
 
+def label_sql(name: str) -> str:
+    """Return SQL for a label of attempts a that is not one of the contract."""
+    path = name.replace('"', '\\"')
+    return f"json_extract_string(a.labels, {quoted(f'$.{chr(34)}{path}{chr(34)}')})"
+
+
 def share_sql(key: str) -> str:
     """Return SQL for a key of cost s with labels a, sites m, machines x, jobs j and attempts t.
 
@@ -93,8 +102,7 @@ def attempt_sql(key: str) -> str:
 
 def _common_sql(key: str, table: str) -> str:
     if key.startswith("label:"):
-        name = key.removeprefix("label:").replace('"', '\\"')
-        return f"json_extract_string(a.labels, {quoted(f'$.{chr(34)}{name}{chr(34)}')})"
+        return label_sql(key.removeprefix("label:"))
     own = {
         "day": f"{table}.day",
         "month": f"strftime({table}.day, '%Y-%m')",

@@ -12,7 +12,7 @@ from litestar.params import PathParameter
 
 from trainfare.books import reopen
 from trainfare.engine.sql import quoted
-from trainfare.query import job
+from trainfare.query import job_names
 from trainfare.query.explain import Explanation, restricted, stored
 from trainfare.serve.api.parameters import Basis, Currency, JobId
 from trainfare.serve.api.requests import BookRequest
@@ -77,7 +77,7 @@ def explain_job(
         found = explain(api.book_reader, api.viewer, book, job_id, basis, currency)
         if found is None:
             raise NotFoundError("job", f"no job '{job_id[:100]}' in this book", "List jobs: /api/v1/jobs")
-        fields = {"job": job_id} | book_request.fields | {"basis": basis, "currency": found.currency}
+        fields = {"job": found.job_id} | book_request.fields | {"basis": basis, "currency": found.currency}
         fields |= {"cost": plain(found.stored), "explained": plain(found.explained), "withheld": list(found.withheld)}
         lines = [line | {"file": file_name(line["file"])} for line in found.lines]
         return Payload("lines", lines, fields | {"rules": plain(found.rules), "pots": plain(found.pots)})
@@ -91,7 +91,7 @@ def file_name(path: str | None) -> str | None:
 
 
 def explain(
-    book_reader: BookReader, viewer: Viewer, book: Book, job_id: str, basis: str, currency: str | None
+    book_reader: BookReader, viewer: Viewer, book: Book, name: str, basis: str, currency: str | None
 ) -> Explanation | None:
     """Explain the cost of the attempts of a job that the viewer may see, without anything about others; None if there
     are none.
@@ -99,7 +99,8 @@ def explain(
     The explanation is cached: a page, its downloads and the API all use it.
     """
     with book_reader.open(viewer, [book]) as opened:
-        if job.facts(opened, job_id) is None:
+        job_id = job_names.find(opened, name)
+        if job_id is None:
             return None
         chosen = opened.currency(currency, book_reader.config.currency, basis)
         booked = stored(opened.engine, job_id, basis, chosen)

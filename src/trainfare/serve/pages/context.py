@@ -10,7 +10,7 @@ from litestar import Request
 
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
-from trainfare.query import window
+from trainfare.query import job_names, window
 from trainfare.query.cost import Question
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
@@ -118,9 +118,9 @@ class RequestContext:
         """Forecasts for the newest month and the next, regardless of the window."""
         return forecast_months(self.book_reader, self.viewer, self.current_books, self.question)
 
-    def job_question(self, job: str) -> Question:
+    def job_question(self, name: str) -> Question:
         """The question about one job alone; other filters do not apply to it."""
-        return replace(self.question, filters=(("job", (job,)),))
+        return replace(self.question, filters=(("job", (self.run(job_names.find, name) or name,)),))
 
     def run(self, find: Callable[..., Answer], *arguments: Any, books: Sequence[Book] | None = None) -> Answer:
         """Run a query function on the given books; by default, on those of the window."""

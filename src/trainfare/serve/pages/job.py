@@ -1,13 +1,16 @@
 """One job: its cost on each basis, by category, attempt, machine and day, and how it changed between versions."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from trainfare.job_ids import cluster_of, native_id
 from trainfare.money import decimal_text
 from trainfare.query import cost, trend, usage
 from trainfare.query import job as jobs
+from trainfare.query.keys import SCHEDULING
 from trainfare.report.render import money
 from trainfare.serve.pages import attempts, measurements
 from trainfare.serve.pages.context import RequestContext
@@ -19,22 +22,26 @@ from trainfare.tables import LABELS
 MOST_VERSIONS = 8
 
 
-def page(context: RequestContext, job: str) -> Page:
-    facts = context.run(jobs.facts, job)
+def page(context: RequestContext, name: str) -> Page:
+    facts = context.run(jobs.facts, name)
     if facts is None:
         do = f"It may have run in another period than {context.window}: choose one, or search the list of jobs."
-        raise NotFoundError(f"job {job}", "no such job in this period", do)
+        raise NotFoundError(f"job {name}", "no such job in this period", do)
+    job = facts["job"]
     names = [
         (name.replace("_", " ").capitalize(), str(facts[name]), context.link("/jobs", **{name: facts[name]}))
         for name in LABELS
         if facts[name]
     ]
+    written = {"cluster": cluster_of(job)} | json.loads(facts["labels"] or "{}")
+    titles = {"cluster": "Cluster"} | SCHEDULING
+    names += [(titles[key], written[key], context.link("/jobs", q=written[key])) for key in titles if written.get(key)]
     breadcrumbs = [("Jobs", context.link("/jobs"))]
     if facts["team"]:
         breadcrumbs.append((facts["team"], context.link("/jobs", team=facts["team"])))
     panels = [build(context, job) for build in PANELS.values()]
     extra = {"state": facts["state"], "job": job, "panel_parameters": {"job": job}}
-    return Page(job, panels, stats(context, job), breadcrumbs, names, extra=extra)
+    return Page(native_id(job), panels, stats(context, job), breadcrumbs, names, extra=extra)
 
 
 def stats(context: RequestContext, job: str) -> list[Stat]:

@@ -31,6 +31,7 @@ COLUMNS = {
     "cost_center": ("Cost center", "key"),
     "model_version": ("Model version", "key"),
     "priority": ("Priority", "key"),
+    **{name: (title, "key") for name, title in keys.SCHEDULING.items()},
     "state": ("State", "state"),
     "attempts": ("Attempts", "count"),
     "preemptions": ("Preempted", "count"),

@@ -35,6 +35,7 @@ def job_page(context: RequestContext, job: str) -> Page:
     if found is None:
         do = f"Search the list of jobs, or choose another period than {context.window}."
         raise NotFoundError(f"job {job}", f"no such job in the book of {context.book.month}", do)
+    job = found.job_id
     rule = context.query.get("rule")
     excluded = NOT_INFRASTRUCTURE if context.question.scope == "infra" else ()
     pots = [pot for pot in found.pots if rule in ("", pot["rule"]) and pot["category"] not in excluded]

@@ -297,6 +297,56 @@ def test_a_token_that_the_cluster_does_not_know(cluster: KubernetesCluster, tmp_
     assert errors.startswith("collector lab: the API server does not accept the credentials\n")
 
 
+def test_a_pod_that_was_removed_while_nobody_listened_ended_between_two_times(
+    cluster: KubernetesCluster, tmp_path: Path
+) -> None:
+    history = History(cluster)
+    history.start()
+    (tmp_path / "trainfare.toml").write_text(SETTINGS.format(cluster.kubeconfig(COLLECTOR)), encoding="utf-8")
+    name = job(cluster, "unheard", "a100", 1, "")
+    (pod,) = cluster.wait_until(lambda: cluster.pods(name, "Running"), "a pod runs")
+    sealed(tmp_path)
+    time.sleep(4)
+    remove(cluster, pod_path(pod), gracePeriodSeconds=0)
+    cluster.wait_until(lambda: pod["metadata"]["uid"] in history.removed, "it is removed")
+    time.sleep(3)
+    (row,) = [row for row in sealed(tmp_path) if row[0] == f"default/{name}" and row[6]]
+    (happened,) = [one for one in expected(history) if one["job"] == f"default/{name}" and one["heard"]]
+    remove(cluster, f"/apis/batch/v1/namespaces/default/jobs/{name}")
+    assert fits(happened, row[4].replace(tzinfo=UTC), row[6])
+
+
+CREATE = {
+    "ServiceAccount": "/api/v1/namespaces/trainfare/serviceaccounts",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "ConfigMap": "/api/v1/namespaces/trainfare/configmaps",
+    "PersistentVolumeClaim": "/api/v1/namespaces/trainfare/persistentvolumeclaims",
+    "Deployment": "/apis/apps/v1/namespaces/trainfare/deployments",
+}
+
+
+@pytest.mark.parametrize(("token", "is_missing"), [(COLLECTOR, False), (NOBODY, True)])
+def test_the_manifest_of_init_is_accepted_and_permissions_are_as_reported(
+    cluster: KubernetesCluster, tmp_path: Path, token: str, is_missing: bool
+) -> None:
+    import yaml
+
+    command = [sys.executable, "-m", "trainfare", "init", str(tmp_path / "w"), "--kubernetes"]
+    done = subprocess.run(
+        [*command, "--kubeconfig", str(cluster.kubeconfig(token))], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert ("missing: not permitted: list and watch nodes, pods, jobs.batch;" in done.stderr) is is_missing
+    namespace, *documents = yaml.safe_load_all(done.stdout)
+    if not is_missing:
+        cluster.call("POST", "/api/v1/namespaces", namespace)
+    assert {one["kind"] for one in documents} == {*CREATE}
+    for one in documents:
+        one["metadata"]["name"] += "-again"  # the role itself exists already
+        cluster.call("POST", f"{CREATE[one['kind']]}?dryRun=All", one)
+
+
 @pytest.mark.parametrize("off_by", [3, 20])
 def test_the_comparison_notices_an_end_that_is_wrong(off_by: int) -> None:
     """The check of the check: another second is fine for what was heard, and nothing is for what is written."""

@@ -52,7 +52,8 @@ def needed(key: str) -> str:
         return "site"
     own = {"day": "day", "month": "day", "state": "job", "origin": "category", "converted_from": "category"}
     own |= dict.fromkeys(("rule", "source", "account"), "rule")
-    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "") | {"reason": "payer"}
+    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "")
+    own |= {keys.REASON: "payer", keys.RESOURCE: "machine"}
     return own.get(key, "set") or key
 
 
@@ -221,6 +222,7 @@ def _hour_filters(selection: Selection, belongs: Callable[[str], bool]) -> list[
 def _money_filters(selection: Selection) -> list[str]:
     """Return conditions on the cost of jobs that hours do not have: what charges state, and the kind of payer."""
     found = [has_value(f"w.{key}", values) for key, values in selection.filters if key in keys.CHARGE_KEYS]
+    found += [has_value("CAST(NULL AS VARCHAR)", values) for key, values in selection.filters if key == keys.REASON]
     payers = [share_matches(key, values) for key, values in selection.filters if key == "payer"]
     return found + [one.replace("s.payer_kind", "'attempt'") for one in payers]
 

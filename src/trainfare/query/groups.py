@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from trainfare.engine.duckdb import step_text
+from trainfare.engine.duckdb import quoted, step_text
 from trainfare.query import keys
 from trainfare.query.grains.opened import Grains
 from trainfare.query.open_books import OpenBooks
@@ -76,7 +76,8 @@ def fact_grain(opened: OpenBooks, selection: Selection, by: Sequence[str]) -> Gr
         return Grain(
             f"{finest.name}_{selection.hours}", finest.has, finest.way_table, f"{finest.patterns}_{selection.hours}"
         )
-    windowed = [] if opened.has_only(selection.days) else ["day"]
+    is_one_book = not opened.grains.are_several and opened.has_only(selection.days)
+    windowed = [] if selection.days is None or is_one_book else ["day"]
     return coarsest(FACT_GRAINS, [*by, *selection.filter_keys, *windowed], ("payer", "job"))
 
 
@@ -116,6 +117,19 @@ def all_shares(opened: OpenBooks) -> str:
     return f"(SELECT s.* FROM {named_cost(opened.grains, cost_grain(opened, ['rule']))} s WHERE s.is_booked)"
 
 
+def counted(opened: OpenBooks, selection: Selection, table: str, day: str | None) -> str:
+    """Return the SQL condition on the figures and days of a table of cost: of the books, or of the days, in whichever book.
+
+    A day of a month without a book counts in the book that has its cost. Without a column of days, the rows are those
+    of one book, all of whose days are selected.
+    """
+    if selection.days is None:
+        return f"{table}.is_booked"
+    months = ", ".join(quoted(str(book.month)) for book in opened.books)
+    is_elsewhere = f" AND strftime({day}, '%Y-%m') NOT IN ({months})" if day else ""
+    return f"({table}.in_month OR ({table}.is_booked{is_elsewhere}))"
+
+
 def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence[str], with_rates: bool = False) -> str:
     """Return a FROM item with the selected cost in s, and the names of the requested keys joined to it.
 
@@ -126,7 +140,8 @@ def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence
     grain = cost_grain(opened, [*requested, *selection.filter_keys])
     where = [selection.way_condition("s"), *(share_matches(key, values) for key, values in selection.filters)]
     where += in_days(selection.days, "s.day")
-    where.append(f"({selection.counted('s')} OR s.in_month)" if with_rates else selection.counted("s"))
+    is_counted = counted(opened, selection, "s", "s.day")
+    where.append(f"({is_counted} OR s.in_gpu)" if with_rates else is_counted)
     chosen = (
         f"SELECT s.* FROM {named_cost(grains, grain)} s{joins(grains, selection.filter_keys, 's')} "
         f"WHERE {' AND '.join(where)}"
@@ -159,7 +174,7 @@ class Groups:
             "share_keys": "".join(f", {keys.share_sql(key)} AS k{index}" for index, key in enumerate(self.by)),
             "shares": selected_shares(opened, self.selection, self.by, with_rates=True),
             "kinds": JOB_PAYERS,
-            "is_counted": self.selection.counted("s"),
+            "is_counted": counted(opened, self.selection, "s", "s.day"),
             "in_rate": RATE_WAYS[self.per],
         }
         return step_text(PACKAGE, "group_costs", fragments)
@@ -198,7 +213,7 @@ class Groups:
                 ]
             ),
             "is_paid": _all_of([selection.way_condition("w"), *_money_filters(selection)]),
-            "is_counted": selection.counted("w"),
+            "is_counted": counted(opened, selection, "w", "f.day" if "day" in grain.has else None),
             "in_rate": RATE_WAYS[self.per],
             "basis": self.basis,
         }

@@ -7,7 +7,7 @@ from trainfare.engine.duckdb import quoted
 from trainfare.query import cost, job_names, usage
 from trainfare.query.cost import Question
 from trainfare.query.estimates import estimated_sum
-from trainfare.query.groups import Groups, latest_attempts, selected_placements, selected_shares
+from trainfare.query.groups import Groups, counted, latest_attempts, selected_placements, selected_shares
 from trainfare.query.open_books import OpenBooks
 from trainfare.tables import BASES, LABELS
 
@@ -46,10 +46,10 @@ def rates(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     micros = {"wall": wall * 1_000_000, "gpu": "NULL" if gpu is None else int(gpu * 1_000_000)}
     per = ", ".join(f"per_hour({name}_cost, CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items())
     known = opened.known_bases(question.currency)
-    counted = question.selection.counted("own")
+    is_counted = counted(opened, question.selection, "own", "own.day")
     sums = " UNION ALL ".join(
-        f"SELECT '{basis}' AS basis, {_money(known, basis, counted)} AS cost, "
-        f"coalesce(sum({basis}) FILTER (estimated AND {counted}), 0) AS estimated, "
+        f"SELECT '{basis}' AS basis, {_money(known, basis, is_counted)} AS cost, "
+        f"coalesce(sum({basis}) FILTER (estimated AND {is_counted}), 0) AS estimated, "
         f"{_money(known, basis, 'in_wall')} AS wall_cost, {_money(known, basis, 'in_gpu')} AS gpu_cost FROM own"
         for basis in BASES
     )

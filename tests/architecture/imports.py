@@ -18,7 +18,7 @@ ORDER = (
     *("errors", "job_ids", "money", "period", "quoting", "tables"),
     *("files", "settings", "engine", "store", "sources", "collect"),
     *("normalize", "allocate", "measures", "findings"),
-    *("query", "books", "report", "serve", "simulate", "cli"),
+    *("query", "books", "live", "report", "serve", "simulate", "cli"),
     *("__init__", "__main__"),
 )
 """Every part of the package. A part may import the parts before it, never those after it."""

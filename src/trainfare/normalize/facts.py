@@ -75,6 +75,8 @@ STEPS: dict[str, tuple[str, ...]] = {
 """The steps in order, each with the SQL fragments it takes."""
 MACHINE_STEPS = (*list(STEPS)[: list(STEPS).index("machines") + 1],)
 """The steps that match machines to resources."""
+PLACEMENT_STEPS = ("inferred_ends", "attempts", "holdings", "placements")
+"""The steps that turn job logs into placements on these machines."""
 _FINAL_STATES = ", ".join(map(quoted, ENDED))
 _INFERRED_ENDS = (
     "job_id VARCHAR, attempt INTEGER, machine_id VARCHAR, started TIMESTAMP, ended TIMESTAMP, reason VARCHAR, "
@@ -219,6 +221,18 @@ def make_month(engine: Engine, month: Month, rows: Mapping[str, Iterable[str]], 
         else:
             engine.step(PACKAGE, step, step, {name: fragments[name] for name in names})
     engine.drop("keyed_usage")
+
+
+def make_placements(engine: Engine, month: Month, rows: Mapping[str, Iterable[str]]) -> None:
+    """Make the `attempts` and `placements` of a month on machines that are known already.
+
+    It takes `machines` and `machine_names` as they are, so that what is held can be followed without reading bills.
+    """
+    fragments = {"month": f"DATE '{month}-01'", "final_states": _FINAL_STATES}
+    _ingest_rows(engine, rows, ("jobs", "declared"))
+    fragments |= _attempt_fragments(engine)
+    for step in PLACEMENT_STEPS:
+        engine.step(PACKAGE, step, step, {name: fragments[name] for name in STEPS[step]})
 
 
 def _ingest_rows(engine: Engine, rows: Mapping[str, Iterable[str]], kinds: Iterable[str]) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import TrainfareError
 from trainfare.money import PLACES
-from trainfare.query import job_names
+from trainfare.query import groups, job_names, keys
+from trainfare.query.cost import Question
+from trainfare.query.open_books import OpenBooks
 from trainfare.tables import ESTIMATED
 
 Rows = list[dict[str, Any]]
@@ -72,6 +74,19 @@ def stored(engine: DuckDB, job_id: str, basis: str, currency: str) -> Decimal:
         f"WHERE job_id = {quoted(job_id)} AND currency = {quoted(currency)}"
     )[0]
     return amount
+
+
+def selected_shares_of_job(opened: OpenBooks, question: Question) -> tuple[Decimal, list[tuple[Any, ...]]]:
+    """Return the selected cost of a job, and what its shares state: attempt, resource, day, source, origin, account,
+    rule and category.
+    """
+    shares = groups.selected_shares(opened, question.selection, ["attempt", "machine", *keys.CHARGE_KEYS])
+    (cost,) = opened.engine.row(f"SELECT sum(s.{question.basis}) FROM {shares} WHERE s.payer_kind = 'attempt'")
+    found = opened.engine.rows(
+        "SELECT DISTINCT t.attempt, x.resource_id, s.day, s.source, s.origin, s.account, s.rule, s.category "
+        f"FROM {shares} WHERE s.payer_kind = 'attempt'"
+    )
+    return cost or Decimal(0), [tuple(row) for row in found]
 
 
 def explanation(engine: DuckDB, job_id: str, basis: str, currency: str, booked: Decimal) -> Explanation:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, func, insert, select, union, update
+from sqlalchemy import URL, Connection, Select, Table, func, insert, select, union, update
 
 from trainfare.errors import DamagedError, IncompleteError, Problems, TrainfareError
 from trainfare.files.digests import Digest
@@ -84,6 +84,11 @@ class Catalog:
     def where(self) -> str:
         """The file or server of the catalog, without secrets."""
         return self._database.where
+
+    @property
+    def url(self) -> URL:
+        """The address of the database, secrets included."""
+        return self._database.engine.url
 
     def require_writable(self) -> None:
         """Raise an error if this user may only read the catalog."""

@@ -22,7 +22,8 @@ from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
 from trainfare.sources.raw import parquet_rows
 from trainfare.sources.recordings import recording
 from trainfare.sources.schedulers import kubernetes
-from trainfare.tables import CHARGES, Table
+from trainfare.sources.telemetry.event_format import DECLARED
+from trainfare.tables import CHARGES, PLACEMENTS, Table
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
@@ -283,21 +284,21 @@ def prepare_recordings(
 
 
 def table_selects(
-    engine: DuckDB, files: Iterable[DeliveredFile], table: Table, currency: str | None = None
+    engine: DuckDB,
+    files: Iterable[DeliveredFile],
+    table: Table,
+    currency: str | None = None,
+    names: Collection[str] = (),
 ) -> list[str]:
-    """Return a SELECT for each file that has rows of `table`."""
-    selects = (file.rows(engine, table, currency) for file in files)
-    return [select for select in selects if select is not None]
+    """Return a SELECT for each file that has rows of `table`.
 
-
-def log_selects(engine: DuckDB, files: Iterable[DeliveredFile], table: Table, names: Collection[str]) -> list[str]:
-    """Return a SELECT for each job log, with a column `log_name`: the name of its source if it is one of `names`."""
-    selects = ((file, file.rows(engine, table)) for file in files)
-    return [
-        f"SELECT *, {log_name(file.source, names)} AS log_name FROM ({select})"
-        for file, select in selects
-        if select is not None
-    ]
+    Placements also have a column `log_name`: the name of the file's source if it is one of `names`, else null.
+    """
+    found = ((file, file.rows(engine, table, currency)) for file in files)
+    selects = [(file, select) for file, select in found if select is not None]
+    if table not in (PLACEMENTS, DECLARED):
+        return [select for _, select in selects]
+    return [f"SELECT *, {log_name(file.source, names)} AS log_name FROM ({select})" for file, select in selects]
 
 
 def log_name(source: str, names: Collection[str]) -> str:

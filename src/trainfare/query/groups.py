@@ -12,6 +12,8 @@ from trainfare.query.selection import PAYER_KINDS, Selection, has_value, in_days
 
 PACKAGE = "trainfare.query"
 JOB_PAYERS = PAYER_KINDS["jobs"]
+RATE_WAYS = {"wall": "in_wall", "gpu": "in_gpu", "productive": "in_gpu"}
+"""The column of ways that says whether cost counts in a rate, by the hours it divides by."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def needed(key: str) -> str:
         return "site"
     own = {"day": "day", "month": "day", "state": "job", "origin": "category", "converted_from": "category"}
     own |= dict.fromkeys(("rule", "source", "account"), "rule")
-    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "") | {"reason": "payer"}
+    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "")
+    own |= {keys.REASON: "payer", keys.RESOURCE: "machine"}
     return own.get(key, "set") or key
 
 
@@ -110,18 +113,20 @@ def named_cost(grains: Grains, grain: Grain) -> str:
 
 def all_shares(opened: OpenBooks) -> str:
     """Return a FROM item with all cost of the books by payer kind, reason, category, rule, source and account."""
-    return named_cost(opened.grains, cost_grain(opened, ["rule"]))
+    return f"(SELECT s.* FROM {named_cost(opened.grains, cost_grain(opened, ['rule']))} s WHERE s.is_booked)"
 
 
-def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence[str]) -> str:
+def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence[str], with_rates: bool = False) -> str:
     """Return a FROM item with the selected cost in s, and the names of the requested keys joined to it.
 
-    Of what a charge states, only the requested keys are columns of s, besides `currency` and `estimated`.
+    Of what a charge states, only the requested keys are columns of s, besides `currency` and `estimated`. With
+    `with_rates`, shares that count in rates only are included: those of other books for days of these.
     """
     grains = opened.grains
     grain = cost_grain(opened, [*requested, *selection.filter_keys])
     where = [selection.way_condition("s"), *(share_matches(key, values) for key, values in selection.filters)]
     where += in_days(selection.days, "s.day")
+    where.append(f"({selection.counted('s')} OR s.in_month)" if with_rates else selection.counted("s"))
     chosen = (
         f"SELECT s.* FROM {named_cost(grains, grain)} s{joins(grains, selection.filter_keys, 's')} "
         f"WHERE {' AND '.join(where)}"
@@ -136,6 +141,7 @@ class Groups:
     basis: str
     selection: Selection
     by: Sequence[str]
+    per: str = "wall"
 
     @property
     def names(self) -> list[str]:
@@ -151,8 +157,10 @@ class Groups:
         fragments = {
             "basis": self.basis,
             "share_keys": "".join(f", {keys.share_sql(key)} AS k{index}" for index, key in enumerate(self.by)),
-            "shares": selected_shares(opened, self.selection, self.by),
+            "shares": selected_shares(opened, self.selection, self.by, with_rates=True),
             "kinds": JOB_PAYERS,
+            "is_counted": self.selection.counted("s"),
+            "in_rate": RATE_WAYS[self.per],
         }
         return step_text(PACKAGE, "group_costs", fragments)
 
@@ -190,6 +198,8 @@ class Groups:
                 ]
             ),
             "is_paid": _all_of([selection.way_condition("w"), *_money_filters(selection)]),
+            "is_counted": selection.counted("w"),
+            "in_rate": RATE_WAYS[self.per],
             "basis": self.basis,
         }
         return step_text(PACKAGE, "job_facts", fragments)
@@ -212,6 +222,7 @@ def _hour_filters(selection: Selection, belongs: Callable[[str], bool]) -> list[
 def _money_filters(selection: Selection) -> list[str]:
     """Return conditions on the cost of jobs that hours do not have: what charges state, and the kind of payer."""
     found = [has_value(f"w.{key}", values) for key, values in selection.filters if key in keys.CHARGE_KEYS]
+    found += [has_value("CAST(NULL AS VARCHAR)", values) for key, values in selection.filters if key == keys.REASON]
     payers = [share_matches(key, values) for key, values in selection.filters if key == "payer"]
     return found + [one.replace("s.payer_kind", "'attempt'") for one in payers]
 

@@ -197,14 +197,14 @@ def _machine_row(charge: Charge, month: Month, kind: MachineType, part: int) -> 
 
 def _part(amount: int, part: int) -> int:
     """Return the part of an amount that is for GPUs, cores or memory, to ten decimals; the parts add up to it."""
-    step = UNITS // 10**10
+    step: int = UNITS // 10**10
     parts = {one: amount * percent // 100 // step * step for one, percent in PERCENT.items()}
     return parts[part] if part in parts else amount - sum(parts.values())
 
 
 def commitment_rates() -> dict[int, int]:
     """Return what the commitment costs per machine hour: for GPUs, cores and memory."""
-    step = UNITS // 10**4
+    step: int = UNITS // 10**4
     rates = {part: SAVINGS_PLAN_RATE * percent // 100 // step * step for part, percent in PERCENT.items()}
     return rates | {GPU: SAVINGS_PLAN_RATE - sum(rates.values())}
 

@@ -290,8 +290,11 @@ def table_selects(
     return [select for select in selects if select is not None]
 
 
-def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile]) -> list[str]:
-    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together."""
+def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile], is_kept: bool = False) -> list[str]:
+    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together.
+
+    If `is_kept`, native bills are converted once, here: a build reads the charges a dozen times.
+    """
     selects, all_files = [], list(files)
     for file in all_files:
         select = file.rows(engine, CHARGES, config.currency)
@@ -299,6 +302,8 @@ def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile
         if select is not None and beside:
             others = [other for other in all_files if other.format == file.format and other is not file]
             select = beside(engine, file, others, select) if others else select
+        if select is not None and file.native and is_kept:
+            select = engine.spool(f"charges-{file.number}", select)
         selects += [select] if select is not None else []
     return selects
 

@@ -9,7 +9,14 @@ from typing import Protocol
 
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import BadInputError, Problem, Problems, TrainfareError, UnreachableError
-from trainfare.files.locations import Location, ObjectLocation, locate, matching_files, modification_stamp
+from trainfare.files.locations import (
+    Location,
+    ObjectLocation,
+    files_below,
+    locate,
+    matching_files,
+    modification_stamp,
+)
 from trainfare.period import Month
 from trainfare.settings.config import Config, SourceSettings, is_zone
 from trainfare.sources import counts, near_misses, registry
@@ -128,17 +135,30 @@ class DeliveredFile:
 def source_files(source: SourceSettings, folder: Path) -> list[Location]:
     """Return the files that a source names, in order; a name or pattern without a match is an error.
 
-    A file below the working folder is named relative to it, as a user would write it.
+    A folder stands for all files below it, unless it holds the settings or is worked in: then it is no folder of
+    exports. A file below the working folder is named relative to it, as a user would write it.
     """
     named = relative_to_cwd(locate(source.path, folder))
     if not is_zone(source.zone):
         do = "Use an IANA name such as Europe/Berlin."
         raise TrainfareError(f"zone of {named}", f"'{source.zone}' is not a time zone", do)
     found = matching_files(named)
+    if found == [named] and named.is_dir() and not _holds(named, folder):
+        found = [one for one in files_below(named) if one.name != "manifest.json"]
+        if not found:
+            do = "Copy the export into it, or name the files."
+            raise TrainfareError(str(named), "there are no files below this folder", do)
     if not found:
         do = "Check the pattern; in the settings it is relative to the folder of the settings file."
         raise TrainfareError(str(named), "no file matches this pattern", do)
     return manifests.select(found)
+
+
+def _holds(named: Location, folder: Path) -> bool:
+    """Return whether a folder is that of the settings or the working folder, or one above it."""
+    if isinstance(named, ObjectLocation):
+        return False
+    return any(one.resolve().is_relative_to(named.resolve()) for one in (folder, Path.cwd()))
 
 
 def unread_columns(engine: DuckDB, config: Config) -> dict[Location, list[str]]:

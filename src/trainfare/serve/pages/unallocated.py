@@ -117,7 +117,7 @@ def _panel(name: str, key: str, title: str, about: str = "") -> Callable[[Reques
             return context.drill_kind("/unallocated", TOTAL, row["cost"], "unallocated", **(kept | {key: row["value"]}))
 
         columns = [
-            Column("value", title, "key", narrowed),
+            Column("value", title, "wide", narrowed),
             Column("lines", "Bill lines", "count", minor=True),
             Column("cost", f"Cost {context.currency}", "money", narrowed),
         ]
@@ -144,8 +144,7 @@ def lines(context: RequestContext) -> Panel:
         Column("service", "Service"),
         Column("resource_id", "Resource", "wide", minor=True),
         Column("tags", "Tags", "wide", minor=True),
-        Column("reason", "Reason", "wide", minor=True),
-        Column("line_amount", f"Line {context.currency}", "money", lambda row: line_link(context, row)),
+        Column("line_amount", f"Line {context.currency}", "money", lambda row: line_link(context, row), minor=True),
         Column("cost", f"Unallocated {context.currency}", "money"),
     ]
     count = sum(one.count for one in _found(context))

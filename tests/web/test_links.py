@@ -139,6 +139,7 @@ def _values(made: Workspace) -> tuple[dict[str, list[str]], list[str]]:
         jobs = [job for (job,) in engine.rows(of_jobs)]
     found |= {"payer": ["jobs", "idle", "unallocated", "labels"], "state": ["completed", "failed", "preempted"]}
     found |= {"pool": ["large", "small", "(none)"], "team": ["nlp", "vision", "(none)"], "machine": ["gpu-1", "gpu-2"]}
+    found |= {"job": jobs[:5], "attempt": [f"{job}#1" for job in jobs[:5]], "resource": ["gpu-1", "gpu-3", "(none)"]}
     found |= {"attempt_state": ["preempted", "completed"], "gpu_model": ["H100", "(none)"], "cluster": ["main"]}
     return {key: values for key, values in found.items() if values}, jobs
 

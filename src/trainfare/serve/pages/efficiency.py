@@ -54,7 +54,7 @@ def states(context: RequestContext) -> Panel:
         Column("state", "Final state", "state", jobs_of),
         Column("attempts", "Attempts", "count"),
         Column("jobs", "Jobs", "count", minor=True),
-        Column("runtime_median", "Median runtime", "seconds"),
+        Column("runtime_median", "Median runtime", "seconds", minor=True),
         Column("runtime_p95", "p95", "seconds", minor=True),
         Column("gpu_seconds", "GPU h", "hours", minor=True),
         Column("cost", f"Cost {context.currency}", "money", jobs_of, estimated="estimated"),

@@ -28,6 +28,7 @@ GROUPS = (
 )
 PAGE_SIZES = (25, 50, 100, 500)
 MOST_COMPARED = 6
+FIRST_COMPARED = ("cost", "rate", "gpu_seconds", "wall_seconds")
 OF_CATEGORY = "category "
 """Prefix of the fields of a compared job with its cost by category."""
 COLUMNS = {
@@ -62,7 +63,7 @@ def page(context: RequestContext) -> Page:
     panel = groups(context) if by else listing(context)
     selected = context.query.get_all("pick")
     panels = [compare(context), panel] if selected else [panel]
-    counted = context.run(jobs.jobs, context.question, replace(_listing(context), limit=1, offset=0))
+    counted = context.run(jobs.jobs, context.question, _listing(context))
     extra = {
         "by": by,
         "groups": GROUPS,
@@ -232,9 +233,10 @@ def compare(context: RequestContext) -> Panel:
         if rows := context.run(jobs.jobs, question, Listing(limit=1)).rows:
             models = context.run(gpu_models, question)
             found[job] = rows[0] | {"gpu_models": ", ".join(models) or None} | _by_category(context, job)
-    properties = COLUMNS | {"estimated": ("Estimated part", "money"), "gpu_models": ("GPU models", "text")}
-    for name in dict.fromkeys(name for record in found.values() for name in record if name.startswith(OF_CATEGORY)):
-        properties[name] = (f"Cost: {name.removeprefix(OF_CATEGORY)}", "money")
+    of_category = dict.fromkeys(name for record in found.values() for name in record if name.startswith(OF_CATEGORY))
+    properties = {name: COLUMNS[name] for name in FIRST_COMPARED}
+    properties |= {name: (f"Cost: {name.removeprefix(OF_CATEGORY)}", "money") for name in of_category}
+    properties |= {"estimated": ("Estimated part", "money"), "gpu_models": ("GPU models", "text")} | COLUMNS
     rows = [_compared(Column(name, title, kind), found) for name, (title, kind) in properties.items()]
     first, *others = [*found] or [""]
     columns = [

@@ -40,6 +40,8 @@ RANGES = (
 )
 """The relative periods that the period picker offers: from, to, name."""
 MOST_MONTHS = 24
+JOB_TRACE = "/cost-trace/job"
+"""The page that the parameter `job` is required on, so it is no filter that can be removed."""
 BASIS_NAMES = {
     "effective": "Effective",
     "billed": "Billed",
@@ -114,6 +116,7 @@ def page_head(context: RequestContext, own_filters: tuple[str, ...] = ()) -> dic
             (key, value, context.link_here(page=None, **{key: [one for one in query.get_all(key) if one != value]}))
             for key in (*FILTERS, *own_filters)
             for value in query.get_all(key)
+            if (key, context.path) != ("job", JOB_TRACE)
         ],
     }
 

@@ -161,11 +161,14 @@ def _tags(text: str | None) -> str:
     return ", ".join(f"{key}={value}" for key, value in found.items()) or UNTAGGED
 
 
+NONE_ABOUT = (
+    "(none): lines that name none, and parts of pots that are split by spend, which have no lines of their own."
+)
 TAGS_ABOUT = "A line counts under each of its tags, so these amounts do not add up to the total."
 PANELS: dict[str, Callable[[RequestContext], Panel]] = {
     "reasons": _panel("reasons", "reason", "Reason"),
-    "services": _panel("services", "service", "Service"),
-    "resources": _panel("resources", "resource_id", "Resource"),
+    "services": _panel("services", "service", "Service", NONE_ABOUT),
+    "resources": _panel("resources", "resource_id", "Resource", NONE_ABOUT),
     "tags": _panel("tags", "tag", "Tag", TAGS_ABOUT),
     "lines": lines,
 }

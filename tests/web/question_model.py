@@ -261,6 +261,13 @@ def _rate(cost: Decimal | None, hours: Sequence[Hours], per: str) -> Decimal | N
     return Decimal(int(size) if cost >= 0 else -int(size)).scaleb(-6)
 
 
+def _median(rates: list[Decimal]) -> Decimal:
+    """Return the mean of the one or two rates in the middle, to a millionth, half away from zero."""
+    exact = Fraction(rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2 * 10**6
+    size = (abs(exact) * 2 + 1) // 2
+    return Decimal(int(size) if exact >= 0 else -int(size)).scaleb(-6)
+
+
 def _row(cost: Decimal | None, estimated: Decimal, hours: list[Hours], rates: list[Decimal], per: str) -> Row:
     wall, billed = (sum(map(_length, spans)) for spans in ([h.spans for h in hours], [h.billed for h in hours]))
     gpu, billed_gpu = (
@@ -275,7 +282,7 @@ def _row(cost: Decimal | None, estimated: Decimal, hours: list[Hours], rates: li
         gpu_seconds=None if is_unknown else gpu,
         unbilled_gpu_seconds=None if is_unknown else gpu - billed_gpu,
         rate=_rate(cost, hours, per),
-        rate_median=rates[max(ceil(len(rates) / 2) - 1, 0)] if rates else None,
+        rate_median=_median(rates) if rates else None,
         rate_p95=rates[max(ceil(Fraction(95, 100) * len(rates)) - 1, 0)] if rates else None,
         jobs=len(hours),
         estimated=estimated,

@@ -42,6 +42,11 @@ class Period:
             raise IncompleteError("--from", f"there is no book of {found}", f"Months with books: {listed}.")
         return found
 
+    def times(self, months: Sequence[Month]) -> tuple[datetime, datetime]:
+        """Return the first time and the one at which it ends, for what has hours; a last day is included."""
+        start = self.start or f"{months[0].start:%Y-%m-%d}"
+        return window.times_between(start, self.end or str(months[-1]), datetime.now(UTC), ("--from", "--to"))
+
 
 def period_options(command: Command) -> Command:
     """Add --month, --from and --to."""

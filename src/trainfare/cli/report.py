@@ -149,6 +149,8 @@ def show(answer: cost.Report, format_: str) -> None:
         terminal.show(Text(render.headline(answer), style="bold"))
         terminal.show(render.as_table(answer, terminal.width()))
         terminal.show(render.reconciliation_text(answer))
+        if hidden := render.left_out(answer, terminal.width()):
+            terminal.message(f"  Columns that do not fit this terminal: {', '.join(hidden)}; --format csv has all.")
         for line in render.notes(answer):
             terminal.message(line)
 

@@ -156,6 +156,16 @@ def between(start: str, end: str, now: datetime, names: tuple[str, str] = ("from
     return _window(first, last, names[1], end)
 
 
+def times_between(start: str, end: str, now: datetime, names: tuple[str, str]) -> tuple[datetime, datetime]:
+    """Return the times from one to another, for what has hours: a last day is included, an hour is where it ends."""
+    first, last = _end(names[0], start, now, round_up=False), _end(names[1], end, now, round_up=True)
+    until = last.at + ONE_DAY if last.names == "date" else last.at
+    if until <= first.at:
+        do = "Give the start first, then the end."
+        raise TrainfareError(names[1], f"'{_shortened(end)}' ends before it starts", do)
+    return first.at, until
+
+
 def _end(where: str, text: str, now: datetime, round_up: bool) -> Moment:
     try:
         return relative_time.parse(text.strip(), now, round_up)
@@ -168,8 +178,8 @@ def _require_whole_day(where: str, text: str, at: datetime) -> None:
     if at.time() != datetime.min.time():
         what = f"'{_shortened(text)}' is {at:%H:%M:%S} UTC, within a day, and cost is kept by UTC day"
         do = (
-            f"Use whole days, such as {at:%Y-%m-%d}, or relative days, such as 1d or now-7d. Which hours a charge is for "
-            "is shown by: trainfare explain JOB"
+            f"Use whole days, such as {at:%Y-%m-%d}, or relative days, such as 1d or now-7d. The cost of a job by the "
+            "hour: trainfare explain JOB --from TIME --to TIME"
         )
         raise TrainfareError(where, what, do)
 

@@ -272,8 +272,14 @@ def _dropped_columns(width: int, keys: int, per: str) -> set[str]:
     return dropped
 
 
-def as_table(report: Report, width: int) -> Table:
-    """Return the report for a terminal of this width. Narrow terminals and large amounts drop some columns."""
+def left_out(report: Report, width: int) -> list[str]:
+    """Return the columns that a table of this width leaves out."""
+    dropped, _ = _fitted(report, width)
+    return [name for name in lines(report)[0] if name in dropped]
+
+
+def _fitted(report: Report, width: int) -> tuple[set[str], list[int]]:
+    """Return the columns that do not fit, and the width of every column."""
     header, body, closing = lines(report)
     texts = len(header) - NUMBER_COLUMNS
     dropped = _dropped_columns(width, texts, report.question.per)
@@ -282,6 +288,14 @@ def as_table(report: Report, width: int) -> Table:
     for name in OPTIONAL_COLUMNS:
         if sum(wide + 2 for wide, title in zip(widths, header, strict=True) if title not in dropped) > width:
             dropped |= {name}
+    return dropped, widths
+
+
+def as_table(report: Report, width: int) -> Table:
+    """Return the report for a terminal of this width. Narrow terminals and large amounts drop some columns."""
+    header, body, closing = lines(report)
+    texts = len(header) - NUMBER_COLUMNS
+    dropped, widths = _fitted(report, width)
     table = Table(header_style="bold", box=None, padding=(0, 1), pad_edge=False)
     shown = [index for index in range(len(header)) if header[index] not in dropped]
     for index in shown:

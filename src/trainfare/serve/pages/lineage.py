@@ -297,7 +297,7 @@ def _conversion(one: reopen.ConvertedLine) -> Panel:
         Column("focus_column", "FOCUS column"),
         Column("focus_value", "FOCUS value", "wide"),
     ]
-    title = f"From the row at {_location(one.file, one.file_line)} to FOCUS"
+    title = f"From the row at {location(one.file, one.file_line)} to FOCUS"
     about = "The bill is in its provider's own format. Each FOCUS column is an expression over the row's columns."
     return Panel("conversion", title, columns, rows, 12, about)
 

@@ -281,7 +281,7 @@ def budget_stats(context: RequestContext, spent: Decimal) -> list[Stat]:
         context.book_reader.config.budgets(context.currency), context.question, context.viewer.visibility
     )
     amount = budgets.get(EVERYTHING)
-    if amount is None or len(context.books) != 1 or not context.window.is_months:
+    if amount is None or len(context.books) != 1 or not context.window.of_books:
         return []
     newest = next(one for one in context.outlooks if one.scope == EVERYTHING)
     detail = f"of {money(amount)} {context.currency}"

@@ -29,7 +29,7 @@ STAGES = {
     ),
     "measures": ("books.tables:measure", "books.preview:preview_rules"),
     "query": ("query.cost:report",),
-    "query/grains": ("query.grains.making:write",),
+    "query/grains": ("query.grains.parts:write",),
 }
 """The folders with steps, and the functions that run them, as module:function. Other steps of a folder come last."""
 

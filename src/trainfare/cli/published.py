@@ -60,12 +60,12 @@ def open_latest(
 ) -> tuple[Book, OpenBooks]:
     """Return the newest version of a month, and open it for queries.
 
-    With `with_grains`, the file of its grains is used if there is one: faster, but the book itself is not read.
+    With `with_grains`, answers come from the files of its grains, which are made if they do not exist.
     """
     from trainfare.engine.choice import embedded
-    from trainfare.query.grains import files, making
+    from trainfare.query.grains import files
 
     book = latest(store, month)
     engine = stack.enter_context(embedded())
     opened = open_books(engine, [store.files(book)])
-    return book, files.with_file(opened, making.kept_in(store.workspace)) if with_grains else opened
+    return book, files.with_files(opened, store, book) if with_grains else opened

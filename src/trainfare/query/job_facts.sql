@@ -6,7 +6,7 @@ WITH chosen AS (
   SELECT DISTINCT p.pattern{{book}}{{chosen_keys}} FROM {{patterns}} p{{pattern_joins}} WHERE {{chosen_where}}
 ),
 matched AS NOT MATERIALIZED (
-  SELECT f.job, f.alone{{fact_keys}}, CASE WHEN {{is_paid}} THEN f.{{basis}} END AS cost,
+  SELECT f.job, f.{{alone}} AS alone{{fact_keys}}, CASE WHEN {{is_paid}} THEN f.{{basis}} END AS cost,
     CASE WHEN {{is_paid}} AND w.estimated THEN f.{{basis}} END AS estimated,
     f.wall, f.billed_wall, f.gpu, f.billed_gpu, f.gpu_unknown
   FROM {{facts}} f

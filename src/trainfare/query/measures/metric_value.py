@@ -10,6 +10,8 @@ from trainfare.query.cost import Question, Report, Row
 from trainfare.query.open_books import OpenBooks
 
 MILLION = 10**6
+SUMMED = ("usage", "egress")
+"""Grains of attempts that are also kept as sums by labels and day."""
 Key = tuple[Any, ...]
 
 
@@ -56,7 +58,8 @@ class MetricQuery:
 
     opened: OpenBooks
     question: Question
-    reports: dict[str, Report] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+    """What was computed already, by question."""
 
     @property
     def names(self) -> list[str]:
@@ -66,25 +69,39 @@ class MetricQuery:
     def currency(self) -> str:
         return self.question.currency
 
-    def report(self, **changes: Any) -> Report:
-        """Return the cost report of this question with these changes; each report is computed once."""
+    def report(self) -> Report:
+        """Return the whole cost report of this question."""
+        if "report" not in self.answers:
+            self.answers["report"] = cost.report(self.opened, self.question)
+        found: Report = self.answers["report"]
+        return found
+
+    def listed(self, **changes: Any) -> list[Row]:
+        """Return the groups of this question with these changes."""
         question = replace(self.question, **changes)
-        if str(question) not in self.reports:
-            self.reports[str(question)] = cost.report(self.opened, question)
-        return self.reports[str(question)]
+        if question == self.question:
+            return self.report().rows
+        if str(question) not in self.answers:
+            self.answers[str(question)] = cost.rows(self.opened, question, question.by)
+        found: list[Row] = self.answers[str(question)]
+        return found
 
     def rows(self, **changes: Any) -> dict[Key, Row]:
-        return {tuple(row.group.values()): row for row in self.report(**changes).rows}
+        return {tuple(row.group.values()): row for row in self.listed(**changes)}
 
     def sums(self, rows: str, amount: str, where: str = "true", detail: str = "''") -> dict[Key, dict[Any, Any]]:
         """Sum an amount of rows s per group, and within it per `detail`. `rows` is a FROM item with the keys joined."""
         named = "".join(f", {keys.attempt_sql(key)} AS k{n}" for n, key in enumerate(self.question.by))
-        found: dict[Key, dict[Any, Any]] = {}
-        for total, within, *key in self.opened.engine.rows(
+        select = (
             f"SELECT sum(s.{amount}), {detail}{named} FROM {rows} WHERE {where} GROUP BY ALL HAVING count(*) > 0 "
             "ORDER BY 2 NULLS LAST"
-        ):
-            found.setdefault(tuple(key), {})[within] = total
+        )
+        if select not in self.answers:
+            summed: dict[Key, dict[Any, Any]] = {}
+            for total, within, *key in self.opened.engine.rows(select):
+                summed.setdefault(tuple(key), {})[within] = total
+            self.answers[select] = summed
+        found: dict[Key, dict[Any, Any]] = self.answers[select]
         return found
 
     def shares(self, *more: str, currency_only: bool = False) -> str:
@@ -96,10 +113,23 @@ class MetricQuery:
             selection = replace(selection, scope="full")
         return groups.selected_shares(self.opened, selection, [*self.question.by, *more])
 
-    def measured(self, grain: str) -> str:
-        """Return a FROM item with the rows of a grain that has attempts."""
+    def busy_cost(self) -> tuple[str, str]:
+        """Return a FROM item with cost in s, and the condition that its attempt's busy GPU time was measured."""
+        by, selection = self.question.by, self.question.selection
+        of_attempts = "s.payer_kind = 'attempt'"
+        if groups.has_keys(groups.BUSY_COST, (*by, *selection.filter_keys)):
+            return groups.selected_shares(self.opened, selection, by, groups.BUSY_COST), of_attempts
         grains = self.opened.grains
-        return f"{grains.table(grain)} s{groups.joins(grains, self.question.by, 's')}"
+        usage = f"{grains.table('usage')} s{groups.joins(grains, ['attempt'], 's')}"
+        measured = f"(SELECT s.job, t.attempt FROM {usage} WHERE s.measure = 'gpu_busy_seconds')"
+        return self.shares("attempt"), f"{of_attempts} AND (s.job, t.attempt) IN {measured}"
+
+    def measured(self, grain: str) -> str:
+        """Return a FROM item with the rows of a grain that has attempts, or of their sums by labels and day."""
+        grains = self.opened.grains
+        is_by_label = grain in SUMMED and all(groups.needed(key) in ("set", "day") for key in self.question.by)
+        table = grains.table(f"{grain}_s" if is_by_label else grain)
+        return f"{table} s{groups.joins(grains, self.question.by, 's')}"
 
     def group(self, key: Key) -> dict[str, Any]:
         return dict(zip(self.names, key, strict=True))

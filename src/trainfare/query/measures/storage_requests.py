@@ -39,7 +39,7 @@ def values(query: MetricQuery) -> list[MetricValue]:
     where = f"s.payer_kind = 'attempt' AND s.rule IN ({RULES})"
     paid = query.sums(query.shares("rule"), query.question.basis, where)
     found = []
-    for row in query.report().rows:
+    for row in query.listed():
         amount = paid.get(tuple(row.group.values()), {}).get("", Decimal(0))
         covered = billed_hours(row)
         note = "" if covered else "the bill covers none of its hours"

@@ -24,6 +24,6 @@ def values(query: MetricQuery) -> list[MetricValue]:
         MetricValue(
             CODE, row.group, "", row.cost, covered, unit, "" if covered else "the bill covers none of its hours"
         )
-        for row in query.report().rows
+        for row in query.listed()
         for covered in [billed_hours(row)]
     ]

@@ -10,29 +10,32 @@ from pathlib import Path
 from trainfare.books import reopen
 from trainfare.books.reopen import Account
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.query.grains import making
-from trainfare.query.grains.files import FileGrains
+from trainfare.query.grains import parts
+from trainfare.query.grains.files import StoredGrains
 from trainfare.serve.databases import build
 from trainfare.store import Book, Store
+from trainfare.store.grain_files import kept_in
 
 
 class AttachedDatabases:
     def __init__(self, store: Store, database: DuckDB) -> None:
         self._store = store
         self._database = database
-        self.folder = making.kept_in(store.workspace)
+        self.folder = kept_in(store.workspace)
         self._locks = {"grains": threading.Lock(), "account": threading.Lock()}
-        self._grains: dict[str, FileGrains] = {}
+        self._grains: dict[int, StoredGrains] = {}
         self._accounts: dict[str, Account] = {}
 
-    def grains(self, book: Book) -> FileGrains:
+    def grains(self, book: Book) -> StoredGrains:
         """Return the grains of a book; make them if they do not exist."""
-        files = self._store.files(book)
-        path = making.path_of(self.folder, files)
         with self._locks["grains"]:
-            if path.name not in self._grains:
-                self._grains[path.name] = FileGrains(self._database, files, self._attach("grains", book, path))
-            return self._grains[path.name]
+            if book.id not in self._grains:
+                folder = parts.GrainFolder(self._store, book)
+                if folder.is_worth_it and not all(folder.find(part) for part in parts.PARTS):
+                    build.build("grains", self._store.workspace, book, folder.root / folder.name)
+                engine = self._database.new_connection()
+                self._grains[book.id] = StoredGrains(engine, folder.files, folder)
+            return self._grains[book.id]
 
     def account(self, book: Book) -> Account:
         """Return the account of a book; run it again if it is not stored."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from trainfare.books import reopen
 from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
 from trainfare.period import Month
-from trainfare.query.grains import making
+from trainfare.query.grains import parts
 from trainfare.settings.config import FILE_NAME, load
 from trainfare.store import Book, Store
 
@@ -25,11 +25,12 @@ def build(kind: str, workspace: Path, book: Book, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with (path.parent / f".{kind}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
+        if path.is_file():
             return
         command = [sys.executable, "-m", __name__, kind, str(workspace), str(book.month), str(book.version), str(path)]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        remove_old(path)
+        if kind == "account":
+            remove_old(path)
     if ran.returncode == FAILED:
         raise IncompleteError(f"book {book.month}", ran.stdout.strip(), "Restore its files, or build it again.")
     if ran.returncode == UnreachableError.exit_code:
@@ -66,7 +67,8 @@ def main(kind: str, workspace: str, month: str, version: str, path: str) -> None
         with Store.open(folder, config.catalog, config.lake) as store:
             book = store.catalog.book(Month.parse(month), int(version))
             if kind == "grains":
-                making.write(store.files(book), Path(path), os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY))
+                os.environ.setdefault("TRAINFARE_MEMORY_LIMIT", MEMORY)
+                parts.GrainFolder(store, book).make(*parts.PARTS)
             else:
                 reopen.store_account(store, book, Path(path))
     except TrainfareError as error:

@@ -228,7 +228,8 @@ def settings_page() -> str:
         "The format is recognized by content: see [files](files.md).",
         _settings_of(config.SourceSettings, SOURCE_SETTINGS),
         "## `[[collector]]`",
-        "What `trainfare collect` queries: see [collect from Slurm](../howto/collect-slurm.md).",
+        "What `trainfare collect` queries: see [I have Kubernetes](../howto/collect-kubernetes.md) and "
+        "[collect from Slurm](../howto/collect-slurm.md).",
         _settings_of(config.CollectorSettings, COLLECTOR_SETTINGS),
         "## `[[rule]]`",
         "A charge is allocated by the first rule that matches it. See [rules](rules.md) for the built-in ones.",

@@ -383,7 +383,27 @@ CLOSED_MONTHS = Table(
     ),
 )
 
+BILLED_ELSEWHERE = Table(
+    "billed_elsewhere",
+    "The time outside the month of a book for which placements share in its charges for machine time.",
+    (
+        Column("job_id", TEXT, "the job"),
+        Column("attempt", "INTEGER", "which try of the job, from 1"),
+        Column("machine_id", TEXT, "the machine by its name in the job log"),
+        Column("resource_id", TEXT, "that machine's provider resource id; null if it is unknown"),
+        Column("starts", "BIGINT", "first billed second, since 1970"),
+        Column("ends", "BIGINT", "last one, exclusive"),
+    ),
+)
+
+OTHER_MONTHS = Table(
+    "other_months",
+    "The other months for whose days a book has shares, or bills hours. They count in the unit cost of these months.",
+    (Column("month", "DATE", "the first day of the month"),),
+)
+
 TABLES = (
     *(CHARGES, MACHINES, PLACEMENTS, USAGE, QUALITY, PRICES, SHARES, CONVERSIONS, WORK, CHECKPOINTING, ESTIMATES),
     *(PAST_ESTIMATES, ESTIMATE_ERRORS, FINDINGS, FAILURE_MODES, FAILURE_ROWS, CLOSED_MONTHS),
+    *(BILLED_ELSEWHERE, OTHER_MONTHS),
 )

@@ -34,6 +34,8 @@ class Query:
     """Where the last committed batch ended; None at the first time."""
     open_uids: Callable[[str], list[str]]
     """Returns the recorded objects of a kind that are not over."""
+    wait_seconds: float = 0.0
+    """How long to stay and listen, for a system that reports changes by itself."""
 
 
 class Collector(Protocol):

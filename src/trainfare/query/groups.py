@@ -12,6 +12,8 @@ from trainfare.query.selection import PAYER_KINDS, Selection, has_value, in_days
 
 PACKAGE = "trainfare.query"
 JOB_PAYERS = PAYER_KINDS["jobs"]
+RATE_WAYS = {"wall": "in_wall", "gpu": "in_gpu", "productive": "in_gpu"}
+"""The column of ways that says whether cost counts in a rate, by the hours it divides by."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def named_cost(grains: Grains, grain: Grain) -> str:
 
 def all_shares(opened: OpenBooks) -> str:
     """Return a FROM item with all cost of the books by payer kind, reason, category, rule, source and account."""
-    return named_cost(opened.grains, cost_grain(opened, ["rule"]))
+    return f"(SELECT s.* FROM {named_cost(opened.grains, cost_grain(opened, ['rule']))} s WHERE s.is_booked)"
 
 
 def has_keys(grain: Grain, requested: Iterable[str]) -> bool:
@@ -131,16 +133,22 @@ def has_keys(grain: Grain, requested: Iterable[str]) -> bool:
 
 
 def selected_shares(
-    opened: OpenBooks, selection: Selection, requested: Sequence[str], grain: Grain | None = None
+    opened: OpenBooks,
+    selection: Selection,
+    requested: Sequence[str],
+    with_rates: bool = False,
+    grain: Grain | None = None,
 ) -> str:
     """Return a FROM item with the selected cost in s, and the names of the requested keys joined to it.
 
-    Of what a charge states, only the requested keys are columns of s, besides `currency` and `estimated`.
+    Of what a charge states, only the requested keys are columns of s, besides `currency` and `estimated`. With
+    `with_rates`, shares that count in rates only are included: those of other books for days of these.
     """
     grains = opened.grains
     grain = grain or cost_grain(opened, [*requested, *selection.filter_keys])
     where = [selection.way_condition("s"), *(share_matches(key, values) for key, values in selection.filters)]
     where += in_days(selection.days, "s.day")
+    where.append(f"({selection.counted('s')} OR s.in_month)" if with_rates else selection.counted("s"))
     chosen = (
         f"SELECT s.* FROM {named_cost(grains, grain)} s{joins(grains, selection.filter_keys, 's')} "
         f"WHERE {' AND '.join(where)}"
@@ -155,6 +163,7 @@ class Groups:
     basis: str
     selection: Selection
     by: Sequence[str]
+    per: str = "wall"
 
     @property
     def names(self) -> list[str]:
@@ -170,8 +179,10 @@ class Groups:
         fragments = {
             "basis": self.basis,
             "share_keys": "".join(f", {keys.share_sql(key)} AS k{index}" for index, key in enumerate(self.by)),
-            "shares": selected_shares(opened, self.selection, self.by),
+            "shares": selected_shares(opened, self.selection, self.by, with_rates=True),
             "kinds": JOB_PAYERS,
+            "is_counted": self.selection.counted("s"),
+            "in_rate": RATE_WAYS[self.per],
         }
         return step_text(PACKAGE, "group_costs", fragments)
 
@@ -214,6 +225,8 @@ class Groups:
                 ]
             ),
             "is_paid": _all_of([selection.way_condition("w"), *_money_filters(selection)]),
+            "is_counted": selection.counted("w"),
+            "in_rate": RATE_WAYS[self.per],
             "basis": self.basis,
         }
         return step_text(PACKAGE, "job_facts", fragments)

@@ -85,8 +85,9 @@ def _select(opened: OpenBooks, question: Question, listing: Listing, limit: str)
         PACKAGE,
         "jobs",
         {
-            "facts": Groups(question.basis, question.selection, ()).facts(opened),
+            "facts": Groups(question.basis, question.selection, (), question.per).facts(opened),
             "priced": cost.RATE_DENOMINATORS[question.per],
+            "all_time": cost.ALL_TIME[question.per],
             "page": page,
             "placements": selected_placements(opened, question.selection, []),
             "labels": ", ".join(f"a.{name}" for name in LABELS),

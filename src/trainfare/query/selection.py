@@ -46,6 +46,10 @@ class Selection:
         infrastructure = f" AND {table}.is_infrastructure" if self.scope == "infra" else ""
         return f"{table}.currency = {quoted(self.currency)}{infrastructure}"
 
+    def counted(self, table: str) -> str:
+        """Return the SQL condition on the ways of cost: of the books, or of the days in whichever book."""
+        return f"{table}.is_booked" if self.days is None else f"{table}.in_month"
+
     @property
     def filter_keys(self) -> list[str]:
         return [key for key, _ in self.filters]

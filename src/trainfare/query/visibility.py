@@ -47,8 +47,9 @@ GRAINS_WITH_PAYERS = ("cost_d", "cost_w", "cost_c", "cost_j", "cost_jc", "cost_b
 """Grains whose rows belong to a set of labels, or to a payer that is not a job."""
 GRAINS_OF_NOBODY = (
     *("machine_groups", "machine_names", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3"),
+    "incomplete",
 )
-"""Grains that only give names to numbers."""
+"""Grains that only give names to numbers, or are only joined to rows that may be seen."""
 GRAINS_BY_PATTERN = "fact_"
 """Prefix of the grains that are read through their patterns, which are restricted."""
 

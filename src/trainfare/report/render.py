@@ -39,35 +39,37 @@ def utc_text(value: datetime | None) -> str | None:
 
 def as_json(report: Report) -> str:
     """Return the documented JSON that scripts rely on."""
+    return json.dumps(document(report), indent=2)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return a report as the fields of its JSON document."""
     question = report.question
-    return json.dumps(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "currency": question.currency,
-            "basis": question.basis,
-            "per": question.per,
-            **({"productive": question.productive} if question.per == "productive" else {}),
-            "scope": question.scope,
-            "window": {
-                "start": utc_text(report.start),
-                "end": utc_text(report.end),
-                "complete_through": utc_text(report.complete_through),
-            },
-            "rows": [row(one) for one in report.rows],
-            **({"more": _remaining(report.remaining)} if report.remaining else {}),
-            "overall": row(report.overall),
-            "idle": _non_job_payer(report.idle),
-            "unallocated": _non_job_payer(report.unallocated),
-            "outside": _non_job_payer(report.outside),
-            "total": decimal_text(report.total),
-            "bill": decimal_text(report.bill),
-            "estimated": decimal_text(report.estimated),
-            "difference": decimal_text(report.difference),
-            "conversions": [_conversion(one) for one in report.conversions],
-            "findings": [_finding(finding) for finding in report.findings],
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "currency": question.currency,
+        "basis": question.basis,
+        "per": question.per,
+        **({"productive": question.productive} if question.per == "productive" else {}),
+        "scope": question.scope,
+        "window": {
+            "start": utc_text(report.start),
+            "end": utc_text(report.end),
+            "complete_through": utc_text(report.complete_through),
         },
-        indent=2,
-    )
+        "rows": [row(one) for one in report.rows],
+        **({"more": _remaining(report.remaining)} if report.remaining else {}),
+        "overall": row(report.overall),
+        "idle": _non_job_payer(report.idle),
+        "unallocated": _non_job_payer(report.unallocated),
+        "outside": _non_job_payer(report.outside),
+        "total": decimal_text(report.total),
+        "bill": decimal_text(report.bill),
+        "estimated": decimal_text(report.estimated),
+        "difference": decimal_text(report.difference),
+        "conversions": [_conversion(one) for one in report.conversions],
+        "findings": [_finding(finding) for finding in report.findings],
+    }
 
 
 def row(group: Row) -> dict[str, Any]:

@@ -1,16 +1,16 @@
--- List the shares as the book stores them, with the numbers of job, labels, site and machine name.
--- In: stored_shares, grain_attempts, grain_payers, grain_machines, grain_kinds.
--- Out: cost that no job pays has a payer instead.
-SELECT a.job, a.attempt_key, a."set", coalesce(m.site, 1) AS site, coalesce(m.named, 0) AS named, s.machine,
-  DATE '1970-01-01' + s.day AS day, k.way_1 AS way, k.way_2, k.way_3, CAST(NULL AS INTEGER) AS payer_number, {{bases}}
-FROM stored_shares s
-JOIN grain_kinds k ON k.share_kind = s.share_kind
-JOIN grain_attempts a ON a.attempt_key = s.payer_key
-LEFT JOIN grain_machines m ON m.machine = s.machine
-UNION ALL
-SELECT NULL, NULL, NULL, coalesce(m.site, 1), coalesce(m.named, 0), s.machine, DATE '1970-01-01' + s.day, k.way_1,
-  k.way_2, k.way_3, s.payer_key, {{bases}}
-FROM stored_shares s
-JOIN grain_kinds k ON k.share_kind = s.share_kind
-JOIN grain_payers p ON p.payer_number = s.payer_key
-LEFT JOIN grain_machines m ON m.machine = s.machine
+-- List the shares, each with the figures in which it counts; one that counts in part becomes two.
+-- In: grain_marked.
+WITH counted AS (
+  SELECT * EXCLUDE (is_incomplete, held, billed_time, own, standing), own + standing AS standing
+  FROM grain_marked WHERE standing IS NOT NULL
+  UNION ALL
+  SELECT * EXCLUDE (is_incomplete, held, billed_time, own, standing) REPLACE ({{billed_parts}}), own + 1
+  FROM grain_marked s WHERE is_incomplete AND standing IS NULL
+  UNION ALL
+  SELECT * EXCLUDE (is_incomplete, held, billed_time, own, standing) REPLACE ({{unbilled_parts}}), own + 2
+  FROM grain_marked s WHERE is_incomplete AND standing IS NULL
+)
+SELECT job, attempt_key, "set", site, named, machine, DATE '1970-01-01' + day AS day,
+  CAST(way_1 * 8 + standing AS INTEGER) AS way, CAST(way_2 * 8 + standing AS INTEGER) AS way_2,
+  CAST(way_3 * 8 + standing AS INTEGER) AS way_3, payer_number, {{basis_names}}
+FROM counted

@@ -1,9 +1,9 @@
 -- Sum the hours of each owner of time by day and pattern of places, in seconds and millionths of GPU seconds.
 -- In: the runs of the owners; what was held where a run is not simple, the pieces of that time, and their patterns.
--- Out: wall time and billed wall time stand under the pattern that was held or billed; GPU time under its place. The
+-- Out: wall time and wall time of complete days stand under the pattern that was held; GPU time under its place. The
 -- wall time of a group is the sum over the patterns that have a place in it.
 WITH simple AS (
-  SELECT way, owner, place, number, gpu_micros, gpu_unknown,
+  SELECT way, owner, place, number, gpu_micros, gpu_unknown, is_complete,
     least(ends, number * 86400 + 86400) - greatest(starts, number * 86400) AS seconds,
     CASE WHEN billed_starts IS NOT NULL THEN greatest(least(billed_ends, number * 86400 + 86400)
       - greatest(billed_starts, number * 86400), 0) END AS billed_seconds
@@ -38,8 +38,8 @@ summed AS (
     bool_or(gpu_unknown) AS gpu_unknown
   FROM joined GROUP BY way, owner, pattern, number
   UNION ALL
-  SELECT way, owner, place, number, seconds, billed_seconds, CAST(seconds AS HUGEINT) * gpu_micros,
-    CAST(billed_seconds AS HUGEINT) * gpu_micros, gpu_unknown
+  SELECT way, owner, place, number, seconds, CASE WHEN is_complete THEN seconds END,
+    CAST(seconds AS HUGEINT) * gpu_micros, CAST(billed_seconds AS HUGEINT) * gpu_micros, gpu_unknown
   FROM simple
 )
 SELECT way, {{of_owner}}, pattern, DATE '1970-01-01' + CAST(number AS INTEGER) AS day, wall, billed_wall, gpu,

@@ -1,16 +1,15 @@
--- Cut the time of each owner whose placements differ wherever a placement begins or ends, or its bill does.
+-- Cut the time of each owner whose placements differ wherever a placement begins or ends, or its complete days do.
 -- In: what these owners held.
--- Out: per piece the places that were held just then, and once more those that were billed just then.
+-- Out: per piece the places that were held just then, and once more those of which the day is billed in full.
 WITH together AS (
-  SELECT way, owner, any_value(starts) AS starts, any_value(ends) AS ends, any_value(billed_starts) AS billed_starts,
-    any_value(billed_ends) AS billed_ends, list_sort(list(DISTINCT place)) AS places
+  SELECT way, owner, any_value(starts) AS starts, any_value(ends) AS ends, bool_and(is_complete) AS is_complete,
+    list_sort(list(DISTINCT place)) AS places
   FROM {{others}} WHERE is_together GROUP BY way, owner
 ),
 times AS (
   SELECT DISTINCT way, owner, place, starts, ends, false AS is_billed FROM {{others}} WHERE NOT is_together
   UNION ALL
-  SELECT DISTINCT way, owner, place, billed_starts, billed_ends, true
-  FROM {{others}} WHERE NOT is_together AND billed_ends > billed_starts
+  SELECT DISTINCT way, owner, place, starts, ends, true FROM {{others}} WHERE NOT is_together AND is_complete
 ),
 cuts AS (
   SELECT DISTINCT way, owner, is_billed, unnest([starts, ends]) AS cut FROM times
@@ -27,4 +26,4 @@ GROUP BY x.way, x.owner, x.is_billed, x.starts, x.ends
 UNION ALL
 SELECT way, owner, false, starts, ends, places FROM together
 UNION ALL
-SELECT way, owner, true, billed_starts, billed_ends, places FROM together WHERE billed_ends > billed_starts
+SELECT way, owner, true, starts, ends, places FROM together WHERE is_complete

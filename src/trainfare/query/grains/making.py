@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError
+from trainfare.query.grains import other_books
 from trainfare.query.grains.texts import text
 from trainfare.query.stored import common_tables, select_of, stored_table
 from trainfare.store import book_views
@@ -20,7 +21,7 @@ MONEY_TABLES = {
     **dict.fromkeys(("fact_cd", "fact_c", "fact_sd", "fact_s", "fact_m", "cost_m"), _WAYS_3),
 }
 """Tables that have all money of the book, each share in exactly one sum; and the table of their ways."""
-_VIEWS = ("counted",)
+_VIEWS = ("marked", "counted")
 """Grains that are read once or twice while others are made, and never by a question."""
 _OF_ATTEMPT = {"job_id": "VARCHAR", "attempt": "INTEGER"}
 _MEASURED = {
@@ -58,6 +59,7 @@ class Maker:
             *((name, name) for name in ("share_kinds", "book_machines", "book_attempts", "bill_totals")),
         ):
             connection.view(name, f"SELECT * FROM {stored_table(book, file)}")
+        other_books.add_to(connection, book)
         known = common_tables([book])
         for name, columns in _MEASURED.items():
             connection.view(name, select_of(book, name) if name in known else _no_rows(columns))

@@ -27,7 +27,7 @@ LABELS = "labels"
 PARTS = {
     LABELS: (
         *("sets", "attempts", "jobs", "machine_groups", "machine_names", "machines", "kinds", "currencies"),
-        *("ways_1", "ways_2", "ways_3", "payers", "cost_d", "fact_sd", "fact_s", "pattern_s"),
+        *("ways_1", "ways_2", "ways_3", "payers", "incomplete", "cost_d", "fact_sd", "fact_s", "pattern_s"),
     ),
     "work": (
         "work",

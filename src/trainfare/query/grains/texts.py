@@ -12,6 +12,8 @@ PACKAGE = "trainfare.query.grains"
 QUERY_PACKAGE = "trainfare.query"
 LABEL_COLUMNS = (*LABELS, "labels")
 HOURS = ("wall", "billed_wall", "gpu", "billed_gpu")
+STANDING = ("is_booked", "in_month", "in_wall", "in_gpu")
+"""The figures in which a share counts: cost of the book, cost of its days, rates per wall hour and per GPU hour."""
 PRODUCTIVE = ("busy", "not_lost")
 """Other choices of the hours that count, each with hours and patterns of its own."""
 CORNER = 'CAST("set" AS BIGINT) * 1048576 + site'
@@ -57,6 +59,7 @@ def _step(step: str, level: str, variant: str) -> str:
         "owner": owner,
         "place": place,
         "of_owner": of_owner,
+        "billed": f"grain_billed{suffix}",
         "held": f"grain_held{suffix}",
         "placements": f"grain_{variant}" if variant else "grain_placed",
         "last_pattern": f"(SELECT coalesce(min(pattern), 0) FROM grain_patterns_{level})" if variant else "0",
@@ -80,7 +83,19 @@ def fingerprint(names: tuple[str, ...], made_from: list[str]) -> str:
 
 @cache
 def _texts(names: tuple[str, ...]) -> tuple[str, ...]:
-    steps = ("counted", "held", "placed", "priced", "summed", "places", "busy", "not_lost")
+    steps = (
+        "marked",
+        "counted",
+        "standings",
+        "billed",
+        "held",
+        "placed",
+        "priced",
+        "summed",
+        "places",
+        "busy",
+        "not_lost",
+    )
     levels = (f"{step}_{level}" for step in _OF_LEVEL for level in _LEVELS)
     return tuple(text(name) for name in (*steps, *levels, *names))
 
@@ -96,6 +111,11 @@ def _fragments() -> dict[str, str]:
         "same_site": " AND ".join(f"s.{name} IS NOT DISTINCT FROM m.{name}" for name in MACHINE_GROUP_KEYS),
         "not_infrastructure": ", ".join(map(quoted, NOT_INFRASTRUCTURE)),
         "bases": ", ".join(f"s.{basis}" for basis in BASES),
+        "basis_names": ", ".join(BASES),
+        "billed_parts": ", ".join(f"{_billed_part(basis)} AS {basis}" for basis in BASES),
+        "unbilled_parts": ", ".join(f"s.{basis} - {_billed_part(basis)} AS {basis}" for basis in BASES),
+        "standing_names": ", ".join(f"n.{name}" for name in STANDING),
+        "counts_in_all": ", ".join("true" for _ in STANDING),
         "sums": ", ".join(f"CAST(sum({basis}) AS {MONEY}) AS {basis}" for basis in BASES),
         "hour_sums": ", ".join(f"CAST(sum({name}) AS {_hour_type(name)}) AS {name}" for name in HOURS)
         + ", bool_or(gpu_unknown) AS gpu_unknown",
@@ -107,6 +127,11 @@ def _fragments() -> dict[str, str]:
         ),
         "uses": step_text(QUERY_PACKAGE, "gpu_usage", {"placements": "named_placements", "usage": "book_usage"}),
     }
+
+
+def _billed_part(basis: str) -> str:
+    """Return SQL for the part of an amount s that the billed GPU time is of the GPU time held."""
+    return f"as_money(integer_part(in_units(s.{basis}), s.billed_time, s.held))"
 
 
 def _hour_type(name: str) -> str:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from trainfare.engine.duckdb import quoted
 from trainfare.query import cost, groups, keys
 from trainfare.query.cost import Question, Report, Row
 from trainfare.query.open_books import OpenBooks
@@ -104,25 +105,28 @@ class MetricQuery:
         found: dict[Key, dict[Any, Any]] = self.answers[select]
         return found
 
-    def shares(self, *more: str, currency_only: bool = False) -> str:
-        """Return a FROM item with the cost of the question in s; `more` are keys of charges that are needed."""
+    def shares(self, *more: str, currency_only: bool = False, with_rates: bool = False) -> str:
+        """Return a FROM item with the cost of the question in s; `more` are keys of charges that are needed.
+
+        With `with_rates`, add a condition on `s.in_wall`: it includes what counts in rates of these days only.
+        """
         for key in self.question.by:
             keys.attempt_sql(key)
         selection = self.question.selection
         if currency_only:
             selection = replace(selection, scope="full")
-        return groups.selected_shares(self.opened, selection, [*self.question.by, *more])
+        return groups.selected_shares(self.opened, selection, [*self.question.by, *more], with_rates)
 
     def busy_cost(self) -> tuple[str, str]:
         """Return a FROM item with cost in s, and the condition that its attempt's busy GPU time was measured."""
         by, selection = self.question.by, self.question.selection
-        of_attempts = "s.payer_kind = 'attempt'"
+        of_attempts = "s.payer_kind = 'attempt' AND s.in_wall"
         if groups.has_keys(groups.BUSY_COST, (*by, *selection.filter_keys)):
-            return groups.selected_shares(self.opened, selection, by, groups.BUSY_COST), of_attempts
+            return groups.selected_shares(self.opened, selection, by, True, groups.BUSY_COST), of_attempts
         grains = self.opened.grains
         usage = f"{grains.table('usage')} s{groups.joins(grains, ['attempt'], 's')}"
         measured = f"(SELECT s.job, t.attempt FROM {usage} WHERE s.measure = 'gpu_busy_seconds')"
-        return self.shares("attempt"), f"{of_attempts} AND (s.job, t.attempt) IN {measured}"
+        return self.shares("attempt", with_rates=True), f"{of_attempts} AND (s.job, t.attempt) IN {measured}"
 
     def measured(self, grain: str) -> str:
         """Return a FROM item with the rows of a grain that has attempts, or of their sums by labels and day."""
@@ -130,6 +134,21 @@ class MetricQuery:
         is_by_label = grain in SUMMED and all(groups.needed(key) in ("set", "day") for key in self.question.by)
         table = grains.table(f"{grain}_s" if is_by_label else grain)
         return f"{table} s{groups.joins(grains, self.question.by, 's')}"
+
+    def measured_in_full(self, grain: str) -> str:
+        """Return a FROM item with the rows of a grain that has attempts, of the days that are billed in full.
+
+        Rates divide cost by the hours of these days; whatever is measured on others has no part in them.
+        """
+        grains = self.opened.grains
+        rows = (
+            f"(SELECT x.* FROM {grains.table(grain)} x "
+            f"JOIN {grains.table('attempts')} h ON {grains.same('h', 'x', 'attempt_key')} "
+            f"LEFT JOIN {grains.table('incomplete')} i ON {grains.same('i', 'x', 'attempt_key')} "
+            f"AND i.day = x.day - DATE '1970-01-01' AND i.currency = {quoted(self.currency)} "
+            "WHERE i.attempt_key IS NULL AND x.day - DATE '1970-01-01' <= h.last_day)"
+        )
+        return f"{rows} s{groups.joins(grains, self.question.by, 's')}"
 
     def group(self, key: Key) -> dict[str, Any]:
         return dict(zip(self.names, key, strict=True))
@@ -145,8 +164,19 @@ def hours(seconds: int | Decimal | None) -> Fraction | None:
     return None if seconds is None else Fraction(seconds) / 3600
 
 
+NO_DAY_IN_FULL = "no day of it is billed in full"
+
+
+def why_no_rate(row: Row | None) -> str:
+    """Return why a group has no rate per wall-clock hour, with the lower bound that is known."""
+    if row is None or row.at_least is None:
+        return NO_DAY_IN_FULL
+    part = "" if row.billed_part is None else f", {row.billed_part:.1%} of its GPU hours are billed"
+    return f"{NO_DAY_IN_FULL}: at least {row.at_least:f} per hour{part}"
+
+
 def billed_hours(row: Row | None) -> Fraction | None:
-    """Return the wall-clock hours of a group that the bill covers."""
+    """Return the wall-clock hours of a group on days that are billed in full."""
     return hours(row.wall_seconds - row.unbilled_wall_seconds) if row else None
 
 

@@ -123,7 +123,7 @@ def report(
         require_size(opened, cost_request.books, question.by, cost_request.window, steps)
         if productive:
             question = replace(question, per="productive", productive=productive)
-        fields = msgspec.json.decode(render.as_json(cost.report(opened, question)))
+        fields = render.document(cost.report(opened, question))
         rows = fields.pop("rows")
         del fields["schema_version"]
         return Payload("rows", _rows_by_step(opened, question, cost_request.window, step) if step else rows, fields)

@@ -64,8 +64,10 @@ def open_latest(
     """
     from trainfare.engine.choice import embedded
     from trainfare.query.grains import files
+    from trainfare.query.grains.parts import GrainFolder
 
     book = latest(store, month)
     engine = stack.enter_context(embedded())
-    opened = open_books(engine, [store.files(book)])
-    return book, files.with_files(opened, store, book) if with_grains else opened
+    others = store.others_of(book)
+    opened = open_books(engine, [store.files(book, others=others)])
+    return book, files.with_files(opened, GrainFolder(store, book, others)) if with_grains else opened

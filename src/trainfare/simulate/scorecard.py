@@ -165,7 +165,7 @@ def _evaluate(day: str, seed: int, game_day: GameDay) -> Result:
     config = load(game_day.folder / FILE_NAME)
     with Store.open(game_day.folder, config.catalog) as store, embedded() as engine:
         (built,) = build_books(config, store, game_day.month)
-        opened = open_books(engine, [store.files(built.book)])
+        opened = open_books(engine, [store.files(built.book, others=store.others_of(built.book))])
         findings = check(opened, msgspec.structs.asdict(config.check), FindingStates({}, {}))
         rows = engine.rows("SELECT job_id, sum(effective) FROM shares WHERE job_id IS NOT NULL GROUP BY job_id")
         (bill,) = engine.row("SELECT sum(effective) FROM bill_totals")

@@ -9,7 +9,6 @@ from trainfare.query.grains.memory import memory_maker
 from trainfare.query.grains.opened import Grains
 from trainfare.query.grains.parts import LABELS, PART_OF, PARTS, GrainFolder
 from trainfare.query.open_books import OpenBooks
-from trainfare.store import Book, Store
 from trainfare.store.records import BookFiles
 
 
@@ -60,8 +59,7 @@ class StoredGrains:
         return self._maker
 
 
-def with_files(opened: OpenBooks, store: Store, book: Book) -> OpenBooks:
+def with_files(opened: OpenBooks, folder: GrainFolder) -> OpenBooks:
     """Return one open book with the files of its grains: the same answers, sooner."""
     (files,) = opened.books
-    grains = StoredGrains(opened.engine, files, GrainFolder(store, book))
-    return replace(opened, grains=Grains(opened.engine, [grains]))
+    return replace(opened, grains=Grains(opened.engine, [StoredGrains(opened.engine, files, folder)]))

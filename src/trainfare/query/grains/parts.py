@@ -61,6 +61,8 @@ class GrainFolder:
 
     store: Store
     book: Book
+    others: tuple[Book, ...] = ()
+    """The books that have shares for days of this one."""
 
     @property
     def root(self) -> Path:
@@ -68,12 +70,14 @@ class GrainFolder:
 
     @cached_property
     def files(self) -> BookFiles:
-        return self.store.files(self.book)
+        return self.store.files(self.book, others=self.others)
 
     @cached_property
     def steps(self) -> str:
         """A hash of what the grains are made from, and how."""
-        return texts.fingerprint(tuple(PART_OF), [*self.book.files.values()])
+        return texts.fingerprint(
+            tuple(PART_OF), [name for one in (self.book, *self.others) for name in one.files.values()]
+        )
 
     @property
     def name(self) -> str:
@@ -185,6 +189,6 @@ def write(book: BookFiles, paths: Mapping[str, Path], labels: Path | None = None
 
 def make_built(store: Store, book: Book) -> None:
     """Make the grains that most questions about a new book need, if it is large."""
-    folder = GrainFolder(store, book)
+    folder = GrainFolder(store, book, store.others_of(book))
     if folder.is_worth_it:
         folder.make(*BUILT)

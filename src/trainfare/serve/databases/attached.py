@@ -5,6 +5,7 @@ and is then rebuilt.
 """
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainfare.books import reopen
@@ -23,19 +24,19 @@ class AttachedDatabases:
         self._database = database
         self.folder = kept_in(store.workspace)
         self._locks = {"grains": threading.Lock(), "account": threading.Lock()}
-        self._grains: dict[int, StoredGrains] = {}
+        self._grains: dict[str, StoredGrains] = {}
         self._accounts: dict[str, Account] = {}
 
-    def grains(self, book: Book) -> StoredGrains:
-        """Return the grains of a book; make them if they do not exist."""
+    def grains(self, book: Book, others: Sequence[Book] = ()) -> StoredGrains:
+        """Return the grains of a book with the shares of others for its days; make them if they do not exist."""
+        folder = parts.GrainFolder(self._store, book, tuple(others))
         with self._locks["grains"]:
-            if book.id not in self._grains:
-                folder = parts.GrainFolder(self._store, book)
+            if folder.name not in self._grains:
                 if folder.is_worth_it and not all(folder.find(part) for part in parts.PARTS):
-                    build.build("grains", self._store.workspace, book, folder.root / folder.name)
+                    build.build("grains", self._store.workspace, book, folder.root / folder.name, others)
                 engine = self._database.new_connection()
-                self._grains[book.id] = StoredGrains(engine, folder.files, folder)
-            return self._grains[book.id]
+                self._grains[folder.name] = StoredGrains(engine, folder.files, folder)
+            return self._grains[folder.name]
 
     def account(self, book: Book) -> Account:
         """Return the account of a book; run it again if it is not stored."""
@@ -45,9 +46,9 @@ class AttachedDatabases:
                 self._accounts[path.name] = reopen.attached(self._database, self._attach("account", book, path))
             return self._accounts[path.name]
 
-    def _attach(self, kind: str, book: Book, path: Path) -> str:
+    def _attach(self, kind: str, book: Book, path: Path, others: Sequence[Book] = ()) -> str:
         """Attach a database file, built if necessary, and return its alias."""
         if not path.exists():
-            build.build(kind, self._store.workspace, book, path)
+            build.build(kind, self._store.workspace, book, path, others)
         self._database.run(f'ATTACH {quoted(path)} AS "{path.stem}" (READ_ONLY)')
         return path.stem

@@ -9,7 +9,7 @@ from trainfare.money import decimal_text
 from trainfare.query import cost, trend, usage
 from trainfare.query import job as jobs
 from trainfare.report.render import money
-from trainfare.serve.pages import attempts, measurements
+from trainfare.serve.pages import attempts, labels, measurements
 from trainfare.serve.pages.context import RequestContext
 from trainfare.serve.pages.layout import BASIS_NAMES
 from trainfare.serve.pages.panel import Column, Page, Panel, SeriesField, Stat, add_up, billed_and_estimated, ratio
@@ -45,12 +45,16 @@ def stats(context: RequestContext, job: str) -> list[Stat]:
     if held.estimated and held.cost is not None:
         detail = f"billed {money(held.cost - held.estimated)} + estimated {money(held.estimated)}"
     unbilled = (
-        f"{Decimal(held.unbilled_wall_seconds) / 3600:,.1f} h not billed yet" if held.unbilled_wall_seconds else ""
+        f"{Decimal(held.unbilled_wall_seconds) / 3600:,.1f} h of days not billed in full"
+        if held.unbilled_wall_seconds
+        else ""
     )
+    per_wall = held if question.per == "wall" else context.run(cost.rows, replace(question, per="wall"), [])[0]
+    wall = (labels.rate(per_wall), f"{context.currency} / h", labels.rate_detail(per_wall), decimal_text(rate["wall"]))
     trace = context.link("/cost-trace/job", job=job)
     return [
         Stat("Cost", money(held.cost), context.currency, detail, decimal_text(held.cost), trace),
-        Stat("Cost per wall hour", money(rate["wall"]), f"{context.currency} / h", "", decimal_text(rate["wall"])),
+        Stat("Cost per wall hour", *wall),
         Stat("Cost per GPU hour", money(rate["gpu"]), f"{context.currency} / h", "", decimal_text(rate["gpu"])),
         Stat("Wall hours", f"{Decimal(held.wall_seconds) / 3600:,.1f}", "h", unbilled),
         Stat("GPU hours", "-" if held.gpu_seconds is None else f"{held.gpu_seconds / 3600:,.1f}", "h"),
@@ -92,7 +96,7 @@ def bases(context: RequestContext, job: str) -> Panel:
         Column("wall", "Per wall h", "rate"),
         Column("gpu", "Per GPU h", "rate"),
     ]
-    about = "Rates divide by billed hours; without billed hours there is no rate."
+    about = "Rates per wall hour count the days that are billed in full; rates per GPU hour divide by billed GPU hours."
     return Panel("bases", "Cost and rates by cost basis", columns, rows, 5, about)
 
 

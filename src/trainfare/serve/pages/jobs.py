@@ -126,6 +126,7 @@ def groups(context: RequestContext) -> Panel:
             "estimated": row.estimated,
             "part": ratio(row.cost, total),
             "rate": row.rate,
+            "at_least": row.at_least,
             "rate_median": row.rate_median,
             "rate_p95": row.rate_p95,
         }

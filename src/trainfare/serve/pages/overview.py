@@ -50,9 +50,9 @@ def stats(context: RequestContext) -> list[Stat]:
         ),
         Stat(
             "Cost per training hour",
-            money(overall.rate),
+            labels.rate(overall),
             f"{context.currency} / {'GPU' if context.question.per == 'gpu' else 'wall'} h",
-            f"median {money(overall.rate_median)}, p95 {money(overall.rate_p95)}",
+            labels.rate_detail(overall) or f"median {money(overall.rate_median)}, p95 {money(overall.rate_p95)}",
             decimal_text(overall.rate),
             None,
             *_change(context, overall.rate, old_rate),
@@ -102,6 +102,7 @@ def teams(context: RequestContext) -> Panel:
             "estimated": row.estimated,
             "part": ratio(row.cost, total),
             "rate": row.rate,
+            "at_least": row.at_least,
         }
         for row in by_team
     ]

@@ -46,7 +46,10 @@ class Column:
         return self.kind in NUMBERS
 
     def text(self, record: Record) -> str:
-        return format_value(self.kind, record.get(self.name))
+        value, bound = record.get(self.name), record.get("at_least")
+        if self.name == "rate" and value is None and bound is not None:
+            return f"≥ {format_value(self.kind, bound)}"  # no day is billed in full
+        return format_value(self.kind, value)
 
     def exact(self, record: Record) -> str | None:
         """All digits of an amount, for its tooltip."""

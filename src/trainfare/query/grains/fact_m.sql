@@ -6,9 +6,7 @@ WITH money AS (
   FROM grain_summed GROUP BY job, named, "set", site, way, payer_number
 ),
 hours AS (
-  SELECT h.job, h.named, h.pattern, c.time_way, {{hour_sums}}
-  FROM grain_hours_m h JOIN grain_currencies c ON c.number = -h.way
-  GROUP BY h.job, h.named, h.pattern, c.time_way
+  SELECT h.*, c.time_way FROM grain_hours_m h JOIN grain_currencies c ON c.number = -h.way
 ),
 joined AS MATERIALIZED (
   SELECT coalesce(m.job, h.job) AS job, coalesce(m.named, h.named) AS named, coalesce(m.pattern, h.pattern) AS pattern,

@@ -21,7 +21,7 @@ MONEY_TABLES = {
     **dict.fromkeys(("fact_cd", "fact_c", "fact_sd", "fact_s", "fact_m", "cost_m"), _WAYS_3),
 }
 """Tables that have all money of the book, each share in exactly one sum; and the table of their ways."""
-_VIEWS = ("marked", "counted")
+_VIEWS = ("counted",)
 """Grains that are read once or twice while others are made, and never by a question."""
 _OF_ATTEMPT = {"job_id": "VARCHAR", "attempt": "INTEGER"}
 _MEASURED = {

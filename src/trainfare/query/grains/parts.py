@@ -26,7 +26,7 @@ from trainfare.store.grain_files import GrainFile, kept_in
 LABELS = "labels"
 PARTS = {
     LABELS: (
-        *("sets", "attempts", "jobs", "machine_groups", "machine_names", "machines", "kinds", "currencies"),
+        *("sets", "attempts", "machine_groups", "machine_names", "machines", "kinds", "currencies"),
         *("ways_1", "ways_2", "ways_3", "payers", "incomplete", "cost_d", "fact_sd", "fact_s", "pattern_s"),
     ),
     "work": (
@@ -42,6 +42,7 @@ PARTS = {
     ),
     "machines": ("fact_m", "pattern_m", "cost_m"),
     "pools": ("hours_c", "fact_cd", "fact_c", "pattern_c", "cost_c"),
+    "jobs": ("jobs",),
     "charges": ("cost_w",),
     "finest": ("shares", "placements", "hours_f", "pattern_f", "uses", "hours_f_not_lost", "pattern_f_not_lost"),
 }

@@ -34,6 +34,8 @@ _LEVELS = {
 
 By labels, by labels and sites (corners), by attempts and machines (places), and by corners of one machine.
 """
+_DAY, _ALL_TIME = 86400, 2**32
+"""Seconds of the units that hours are added up in; what a job held on one machine has no days."""
 _OF_LEVEL = ("runs", "others", "intervals", "patterns", "hours")
 """The steps that make the hours of every level."""
 
@@ -59,6 +61,7 @@ def _step(step: str, level: str, variant: str) -> str:
         "owner": owner,
         "place": place,
         "of_owner": of_owner,
+        "unit": str(_ALL_TIME if level == "m" else _DAY),
         "billed": f"grain_billed{suffix}",
         "held": f"grain_held{suffix}",
         "placements": f"grain_{variant}" if variant else "grain_placed",

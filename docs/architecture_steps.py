@@ -28,6 +28,7 @@ STAGES = {
         "allocate.lineage:open_everything",
     ),
     "measures": ("books.tables:measure", "books.preview:preview_rules"),
+    "live": ("live.prices:read_fleet", "live.holdings:follow"),
     "query": ("query.cost:report",),
     "query/grains": ("query.grains.parts:write",),
 }

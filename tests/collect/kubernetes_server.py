@@ -31,6 +31,7 @@ class FakeServer:
     oldest: int = 0
     """Watches from versions before this one have expired."""
     refused: set[str] = field(default_factory=set)
+    hides_reviews: bool = False
     uid: str = "cluster-1"
     ahead: timedelta = timedelta()
     watch_seconds: float = 30.0
@@ -101,6 +102,17 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
                 self._watch(PATHS[url.path], int(asked["resourceVersion"]))
             else:
                 self._get(url.path, asked)
+
+        def do_POST(self) -> None:
+            """Answer whether the user may do something."""
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["spec"]["resourceAttributes"]
+            group = f"/apis/{asked['group']}/v1" if asked["group"] else "/api/v1"
+            if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+                self._send(401, "{}")
+            elif server.hides_reviews:
+                self._send(403, "{}")
+            else:
+                self._json({"status": {"allowed": f"{group}/{asked['resource']}" not in server.refused}})
 
         def _get(self, path: str, asked: dict[str, str]) -> None:
             if path == "/apis":

@@ -32,6 +32,7 @@ READING = {
     "metrics": ("--by", "job"),
     "check": (),
     "estimates": (),
+    "live": ("--window", "24h"),
     "forecast": (),
     "checkpoints": (),
     "user": ("list",),

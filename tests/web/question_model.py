@@ -39,6 +39,8 @@ class Share:
     in_wall: bool = True
     gpu_part: Fraction = Fraction(1)
     """How much of it counts in rates per GPU hour."""
+    is_counted: bool = False
+    """Whether it counts in the cost that was asked for."""
 
     def amount(self, basis: str, counts: str) -> Decimal:
         """Return what counts: in the cost of books, of days, or in rates per wall or GPU hour."""
@@ -84,6 +86,7 @@ class Model:
         self.states: dict[str, str] = {}
         self._visibility = visibility
         books = sorted(books, key=lambda book: book.month)
+        self.months = {str(book.month) for book in books}
         tables = [_tables(book) for book in books]
         self.currencies = {one["currency"] for book in tables for one in book["share_kinds"]}
         for book, read in zip(books, tables, strict=True):
@@ -142,12 +145,13 @@ class Model:
 
     def rows(self, question: Question, by: Sequence[str]) -> dict[tuple[Any, ...], Row]:
         """Return the cost, hours and rates of jobs per group."""
-        counts = {"cost": _counted(question), "rate": "in_wall" if question.per == "wall" else "gpu", "known": "gpu"}
+        counts = {"cost": "is_counted", "rate": "in_wall" if question.per == "wall" else "gpu", "known": "gpu"}
         sums: dict[str, dict[tuple[Any, ...], Decimal]] = {
             name: defaultdict(Decimal) for name in (*counts, "estimated")
         }
         of_jobs: dict[tuple[Any, ...], dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
         for share in self._selected(question, with_rates=True):
+            share = replace(share, is_counted=self._is_counted(share, question))
             if share.payer["payer_kind"] not in ("attempt", "label"):
                 continue
             key = tuple(self._of_share(share, one) for one in by)
@@ -190,10 +194,14 @@ class Model:
         paid = [share for share in self._selected(question) if share.payer["payer_kind"] == kind]
         return sum((share.amounts[question.basis] for share in paid), Decimal(0))
 
+    def _is_counted(self, share: Share, question: Question) -> bool:
+        if question.days is None:
+            return share.is_booked
+        return share.in_month or (share.is_booked and f"{share.day:%Y-%m}" not in self.months)
+
     def _selected(self, question: Question, with_rates: bool = False) -> Iterator[Share]:
-        counted = _counted(question)
         for share in self.shares:
-            if not (share.counts(counted) or (with_rates and share.in_month)):
+            if not (self._is_counted(share, question) or (with_rates and share.gpu_part > 0)):
                 continue
             matches = all(_matches(self._of_share(share, key), key, values) for key, values in question.filters)
             is_in_scope = question.scope == "full" or share.kind["category"] not in ("license", "labor")
@@ -279,19 +287,18 @@ class Days:
         if not share.attempt:
             return share
         name = _name(share.attempt)
-        if share.is_booked and (name not in self._last or share.day > self._last[name]):
+        may_be_later = share.is_booked or share.attempt["state"] == "running"
+        if may_be_later and (name not in self._last or share.day > self._last[name]):
             return replace(share, in_wall=False, gpu_part=Fraction(0))
         if self.are_complete(share.attempt, share.day, share.kind["currency"]):
             return share
         category = share.kind["category"]
+        if not self._time[name, share.day, share.kind["currency"]][1]:
+            return replace(share, in_wall=False, gpu_part=Fraction(0))
         if category in ("compute", "platform") or (share.machine and category in ("power", "facility", "other")):
             return replace(share, in_wall=False)
         _, _, held, billed = self._time[name, share.day, share.kind["currency"]]
         return replace(share, in_wall=False, gpu_part=Fraction(billed, held) if billed else Fraction(0))
-
-
-def _counted(question: Question) -> str:
-    return "is_booked" if question.days is None else "in_month"
 
 
 def _name(attempt: Values) -> str:

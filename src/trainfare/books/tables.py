@@ -213,7 +213,7 @@ def complete_through(engine: Engine, month: Month) -> datetime | None:
     nothing about the bill, unless there is none.
     """
     (second,) = engine.row(
-        "SELECT coalesce(max(epoch_second(last_end)) FILTER (origin = 'bill' AND longest <= 86400), "
+        "SELECT coalesce(max(metered_end) FILTER (origin = 'bill'), "
         "max(epoch_second(last_end)) FILTER (origin = 'bill'), max(epoch_second(last_end))) "
         "FROM routed_kinds WHERE charge_category = 'Usage' AND origin <> 'estimate' "
         f"AND epoch_second(first_start) < {int(month.end.timestamp())}"

@@ -32,6 +32,7 @@ from trainfare.collect.kubernetes_api import (
     connected,
     places,
 )
+from trainfare.collect.kubernetes_setup import prepare as prepare
 from trainfare.collect.protocol import Batch, Observed, Op, Query
 from trainfare.errors import TrainfareError, UnreachableError
 from trainfare.sources.schedulers import kubernetes_recorded as recorded

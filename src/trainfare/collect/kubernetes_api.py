@@ -79,11 +79,18 @@ class Api:
 
     def get(self, path: str, **parameters: str) -> Any:
         """Return what the server has there. It is asked again if it is busy or cannot be reached."""
+        return self._request("GET", path, parameters)
+
+    def post(self, path: str, body: Any) -> Any:
+        """Return the answer to a question that takes a document."""
+        return self._request("POST", path, {}, body)
+
+    def _request(self, method: str, path: str, parameters: dict[str, str], body: Any = None) -> Any:
         import httpx2
 
         for tried in range(1, TRIES + 1):
             try:
-                response = self._client.get(path, params=parameters)
+                response = self._client.request(method, path, params=parameters, json=body)
             except httpx2.HTTPError as error:
                 if tried == TRIES:
                     raise self._unreachable(error) from None
@@ -205,6 +212,12 @@ def connected(query: Query) -> Iterator[Api]:
             yield api
         finally:
             api.closing.set()
+
+
+def context_name(query: Query) -> str:
+    """Return the context that is used; empty in a pod, which has a service account instead."""
+    chosen = _configuration(query)
+    return str(chosen.context_name) if chosen.fname else ""
 
 
 def _configuration(query: Query) -> Any:

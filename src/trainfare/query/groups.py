@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from trainfare.engine.duckdb import step_text
+from trainfare.engine.duckdb import quoted, step_text
 from trainfare.query import keys
 from trainfare.query.grains.opened import Grains, has_days
 from trainfare.query.open_books import OpenBooks
@@ -58,7 +58,8 @@ def needed(key: str) -> str:
         return "site"
     own = {"day": "day", "month": "day", "state": "job", "origin": "category", "converted_from": "category"}
     own |= dict.fromkeys(("rule", "source", "account"), "rule")
-    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "") | {"reason": "payer"}
+    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "")
+    own |= {keys.REASON: "payer", keys.RESOURCE: "machine"}
     return own.get(key, "set") or key
 
 
@@ -80,7 +81,8 @@ def cost_grain(opened: OpenBooks, requested: Iterable[str]) -> Grain:
 
 def fact_grain(opened: OpenBooks, selection: Selection, by: Sequence[str]) -> Grain:
     """Return the coarsest grain of the cost and hours of jobs that a question can be answered from."""
-    windowed = [] if opened.has_only(selection.days) else ["day"]
+    is_one_book = not opened.grains.are_several and opened.has_only(selection.days)
+    windowed = [] if selection.days is None or is_one_book else ["day"]
     wanted = [*by, *selection.filter_keys, *windowed]
     if selection.hours != "held":
         others = [
@@ -132,6 +134,19 @@ def has_keys(grain: Grain, requested: Iterable[str]) -> bool:
     return {needed(key) for key in requested} - {"payer", "day"} <= grain.has
 
 
+def counted(opened: OpenBooks, selection: Selection, table: str, day: str | None) -> str:
+    """Return the SQL condition on the figures and days of a table of cost: of the books, or of the days in any book.
+
+    A day of a month without a book counts in the book that has its cost. Without a column of days, the rows are those
+    of one book, all of whose days are selected.
+    """
+    if selection.days is None:
+        return f"{table}.is_booked"
+    months = ", ".join(quoted(str(book.month)) for book in opened.books)
+    is_elsewhere = f" AND strftime({day}, '%Y-%m') NOT IN ({months})" if day else ""
+    return f"({table}.in_month OR ({table}.is_booked{is_elsewhere}))"
+
+
 def selected_shares(
     opened: OpenBooks,
     selection: Selection,
@@ -148,7 +163,8 @@ def selected_shares(
     grain = grain or cost_grain(opened, [*requested, *selection.filter_keys])
     where = [selection.way_condition("s"), *(share_matches(key, values) for key, values in selection.filters)]
     where += in_days(selection.days, "s.day")
-    where.append(f"({selection.counted('s')} OR s.in_month)" if with_rates else selection.counted("s"))
+    is_counted = counted(opened, selection, "s", "s.day")
+    where.append(f"({is_counted} OR s.in_gpu)" if with_rates else is_counted)
     chosen = (
         f"SELECT s.* FROM {named_cost(grains, grain)} s{joins(grains, selection.filter_keys, 's')} "
         f"WHERE {' AND '.join(where)}"
@@ -181,7 +197,7 @@ class Groups:
             "share_keys": "".join(f", {keys.share_sql(key)} AS k{index}" for index, key in enumerate(self.by)),
             "shares": selected_shares(opened, self.selection, self.by, with_rates=True),
             "kinds": JOB_PAYERS,
-            "is_counted": self.selection.counted("s"),
+            "is_counted": counted(opened, self.selection, "s", "s.day"),
             "in_rate": RATE_WAYS[self.per],
         }
         return step_text(PACKAGE, "group_costs", fragments)
@@ -225,7 +241,7 @@ class Groups:
                 ]
             ),
             "is_paid": _all_of([selection.way_condition("w"), *_money_filters(selection)]),
-            "is_counted": selection.counted("w"),
+            "is_counted": counted(opened, selection, "w", "f.day" if "day" in grain.has else None),
             "in_rate": RATE_WAYS[self.per],
             "basis": self.basis,
         }
@@ -253,6 +269,7 @@ def _hour_filters(selection: Selection, grain: Grain, of_pattern: bool) -> list[
 def _money_filters(selection: Selection) -> list[str]:
     """Return conditions on the cost of jobs that hours do not have: what charges state, and the kind of payer."""
     found = [has_value(f"w.{key}", values) for key, values in selection.filters if key in keys.CHARGE_KEYS]
+    found += [has_value("CAST(NULL AS VARCHAR)", values) for key, values in selection.filters if key == keys.REASON]
     payers = [share_matches(key, values) for key, values in selection.filters if key == "payer"]
     return found + [one.replace("s.payer_kind", "'attempt'") for one in payers]
 

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
-from trainfare.query import cost, usage
+from trainfare.query import cost, job_names, usage
 from trainfare.query.cost import Question
 from trainfare.query.estimates import estimated_sum
-from trainfare.query.groups import Groups, latest_attempts, selected_placements, selected_shares
+from trainfare.query.groups import Groups, counted, latest_attempts, selected_placements, selected_shares
 from trainfare.query.open_books import OpenBooks
 from trainfare.tables import BASES, LABELS
 
 
-def facts(opened: OpenBooks, job_id: str) -> dict[str, Any] | None:
-    """Return what the job log states about a job; None if the books do not have it."""
-    grains = opened.grains
+def facts(opened: OpenBooks, name: str) -> dict[str, Any] | None:
+    """Return what the job log states about the job that is called `name`; None if the books do not have it."""
+    grains, job_id = opened.grains, job_names.find(opened, name)
+    if job_id is None:
+        return None
     labels = ", ".join(f"a.{name}" for name in (*LABELS, "labels"))
     same_set = grains.same("a", "j", '"set"')
     found = opened.engine.records(
@@ -44,10 +46,10 @@ def rates(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     micros = {"wall": wall * 1_000_000, "gpu": "NULL" if gpu is None else int(gpu * 1_000_000)}
     per = ", ".join(f"per_hour({name}_cost, CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items())
     known = opened.known_bases(question.currency)
-    counted = question.selection.counted("own")
+    is_counted = counted(opened, question.selection, "own", "own.day")
     sums = " UNION ALL ".join(
-        f"SELECT '{basis}' AS basis, {_money(known, basis, counted)} AS cost, "
-        f"coalesce(sum({basis}) FILTER (estimated AND {counted}), 0) AS estimated, "
+        f"SELECT '{basis}' AS basis, {_money(known, basis, is_counted)} AS cost, "
+        f"coalesce(sum({basis}) FILTER (estimated AND {is_counted}), 0) AS estimated, "
         f"{_money(known, basis, 'in_wall')} AS wall_cost, {_money(known, basis, 'in_gpu')} AS gpu_cost FROM own"
         for basis in BASES
     )

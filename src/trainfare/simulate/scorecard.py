@@ -13,6 +13,7 @@ import msgspec
 
 from trainfare.books.build import build_books
 from trainfare.engine.choice import embedded
+from trainfare.job_ids import native_id
 from trainfare.period import Month
 from trainfare.query.check import FindingStates, check
 from trainfare.query.estimates import accuracy
@@ -170,7 +171,7 @@ def _evaluate(day: str, seed: int, game_day: GameDay) -> Result:
         rows = engine.rows("SELECT job_id, sum(effective) FROM shares WHERE job_id IS NOT NULL GROUP BY job_id")
         (bill,) = engine.row("SELECT sum(effective) FROM bill_totals")
         estimated = accuracy(opened, CURRENCY)
-    allocated, true = dict(rows), game_day.costs
+    allocated, true = {native_id(job): cost for job, cost in rows}, game_day.costs
     errors = {job: abs(allocated.get(job, 0) - true.get(job, 0)) for job in allocated.keys() | true.keys()}
     return Result(
         day=day,

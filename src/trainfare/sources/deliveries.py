@@ -1,13 +1,13 @@
 """Ingestion of files: recognize each one, check every row, and archive a copy that never changes. All or nothing."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import BadInputError, Problem, Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location, ObjectLocation, locate, matching_files, modification_stamp
 from trainfare.period import Month
@@ -22,7 +22,8 @@ from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
 from trainfare.sources.raw import parquet_rows
 from trainfare.sources.recordings import recording
 from trainfare.sources.schedulers import kubernetes
-from trainfare.tables import CHARGES, Table
+from trainfare.sources.telemetry.event_format import DECLARED
+from trainfare.tables import CHARGES, PLACEMENTS, Table
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
@@ -283,11 +284,26 @@ def prepare_recordings(
 
 
 def table_selects(
-    engine: DuckDB, files: Iterable[DeliveredFile], table: Table, currency: str | None = None
+    engine: DuckDB,
+    files: Iterable[DeliveredFile],
+    table: Table,
+    currency: str | None = None,
+    names: Collection[str] = (),
 ) -> list[str]:
-    """Return a SELECT for each file that has rows of `table`."""
-    selects = (file.rows(engine, table, currency) for file in files)
-    return [select for select in selects if select is not None]
+    """Return a SELECT for each file that has rows of `table`.
+
+    Placements also have a column `log_name`: the name of the file's source if it is one of `names`, else null.
+    """
+    found = ((file, file.rows(engine, table, currency)) for file in files)
+    selects = [(file, select) for file, select in found if select is not None]
+    if table not in (PLACEMENTS, DECLARED):
+        return [select for _, select in selects]
+    return [f"SELECT *, {log_name(file.source, names)} AS log_name FROM ({select})" for file, select in selects]
+
+
+def log_name(source: str, names: Collection[str]) -> str:
+    """Return SQL for what takes the place of a cluster in the ids of a source's jobs: its name, or null."""
+    return f"CAST({quoted(source) if source in names else 'NULL'} AS VARCHAR)"
 
 
 def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile]) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trainfare.store.catalog import Catalog
     from trainfare.store.objects import ObjectLake
 
-BOOK_FORMAT = 3
+BOOK_FORMAT = 4
 """The format of stored books and archives that this code reads and writes; `book_migration.py` leads to it."""
 
 __all__ = ["Acceptance", "Book", "BookFiles", "Closing", "Delivery", "Lake", "NewBook", "NewDelivery", "Store", "Total"]

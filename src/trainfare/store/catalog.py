@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, func, insert, select, union, update
+from sqlalchemy import URL, Connection, Select, Table, func, insert, select, union, update
 
 from trainfare.errors import DamagedError, IncompleteError, Problems, TrainfareError
 from trainfare.files.digests import Digest
@@ -19,6 +19,7 @@ from trainfare.store.builds import Builds, require_not_abandoned
 from trainfare.store.database import Database
 from trainfare.store.findings import FindingLog
 from trainfare.store.grain_files import GrainFiles
+from trainfare.store.label_overrides import LabelOverrides
 from trainfare.store.rate_limits import RateLimits
 from trainfare.store.recordings.catalog import Recordings
 from trainfare.store.records import Book, Checksum, Closing, Delivery, MigratedFiles, NewBook, NewDelivery, Total
@@ -61,6 +62,11 @@ class Catalog:
         return GrainFiles(self._database)
 
     @property
+    def label_overrides(self) -> LabelOverrides:
+        """Labels that people gave to jobs afterwards."""
+        return LabelOverrides(self._database)
+
+    @property
     def builds(self) -> Builds:
         """The running builds, for lakes that cannot track them."""
         return Builds(self._database)
@@ -84,6 +90,11 @@ class Catalog:
     def where(self) -> str:
         """The file or server of the catalog, without secrets."""
         return self._database.where
+
+    @property
+    def url(self) -> URL:
+        """The address of the database, secrets included."""
+        return self._database.engine.url
 
     def require_writable(self) -> None:
         """Raise an error if this user may only read the catalog."""

@@ -280,6 +280,20 @@ ACCEPTANCES = Table(
     sqlite_strict=True,
 )
 
+LABEL_OVERRIDES = Table(
+    "label_overrides",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("job_id", Text, nullable=False),
+    Column("attempt", Integer),
+    Column("key", Text, nullable=False),
+    Column("value", Text),
+    Column("set_at", UtcTime, nullable=False),
+    Column("set_by", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    sqlite_strict=True,
+)
+
 USERS = Table(
     "users",
     METADATA,

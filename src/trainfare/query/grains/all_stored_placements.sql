@@ -23,14 +23,14 @@ cuts AS (
   UNION
   SELECT number, unnest([starts, ends]) FROM numbered WHERE number IN (SELECT number FROM billed)
 ),
-pieces AS (
+between_cuts AS (
   SELECT number, cut AS starts, lead(cut) OVER (PARTITION BY number ORDER BY cut) AS ends FROM cuts
 ),
 marked AS (
   SELECT x.*, EXISTS (
       SELECT 1 FROM spans s WHERE s.number = x.number AND s.starts <= x.starts AND s.ends >= x.ends
     ) AS is_billed
-  FROM pieces x WHERE x.ends IS NOT NULL
+  FROM between_cuts x WHERE x.ends IS NOT NULL
 )
 SELECT * EXCLUDE (number) FROM numbered WHERE number NOT IN (SELECT number FROM billed)
 UNION ALL BY NAME

@@ -15,7 +15,7 @@ counted AS (
     k.way_1, k.way_2, k.way_3, CAST(NULL AS INTEGER) AS payer_number, {{bases}},
     k.own + CASE
       WHEN s.day < k.first_day OR s.day >= k.end_day THEN 3
-      WHEN NOT k.is_foreign AND (a.last_day IS NULL OR s.day > a.last_day) THEN 2
+      WHEN (NOT k.is_foreign OR a.is_running) AND (a.last_day IS NULL OR s.day > a.last_day) THEN 2
       ELSE 0
     END AS standing
   FROM stored_shares s

@@ -11,7 +11,12 @@ FROM {{billed}} b LEFT JOIN partly y ON y.way = b.way AND y.attempt_key = b.atte
 WHERE y.attempt_key IS NULL
 UNION ALL
 SELECT d.way, d.job, d."set", d.site, d.named, d.place, greatest(d.starts, d.number * 86400),
-  least(d.ends, d.number * 86400 + 86400), d.gpu_micros, d.billed_starts, d.billed_ends, i.attempt_key IS NULL
+  least(d.ends, d.number * 86400 + 86400), d.gpu_micros,
+  CASE WHEN d.billed_starts < d.number * 86400 + 86400 AND d.billed_ends > d.number * 86400
+    THEN greatest(d.billed_starts, d.number * 86400) END,
+  CASE WHEN d.billed_starts < d.number * 86400 + 86400 AND d.billed_ends > d.number * 86400
+    THEN least(d.billed_ends, d.number * 86400 + 86400) END,
+  i.attempt_key IS NULL
 FROM (
   SELECT b.*, unnest(range(b.starts // 86400, (b.ends + 86399) // 86400)) AS number
   FROM {{billed}} b JOIN partly y ON y.way = b.way AND y.attempt_key = b.attempt_key

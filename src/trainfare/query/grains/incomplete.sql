@@ -1,7 +1,7 @@
 -- List the days of attempts of which not every held second is billed, per currency.
 -- In: grain_billed, grain_currencies, book_month.
--- Out: per attempt and day the GPU time held and billed, in millionths of GPU seconds. A running attempt holds its
--- machines on, at least to the end of the day through which its hours are known.
+-- Out: per attempt and day the billed seconds of its machines, and the GPU time held and billed, in millionths of GPU
+-- seconds. A running attempt holds its machines on, at least to the end of the day through which its hours are known.
 WITH spans AS (
   SELECT way, attempt_key, starts, ends, gpu_micros, billed_starts, billed_ends FROM grain_billed
   UNION ALL
@@ -25,6 +25,7 @@ cut AS (
   )
 )
 SELECT t.way, c.currency, t.attempt_key, CAST(t.number AS INTEGER) AS day,
+  CAST(sum(t.billed_seconds) AS BIGINT) AS billed_seconds,
   CAST(sum(CAST(t.seconds AS HUGEINT) * t.gpu_micros) AS HUGEINT) AS held,
   CAST(sum(CAST(t.billed_seconds AS HUGEINT) * t.gpu_micros) AS HUGEINT) AS billed
 FROM cut t JOIN grain_currencies c ON c.number = -t.way

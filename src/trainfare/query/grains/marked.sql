@@ -10,8 +10,9 @@ SELECT a.job, a.attempt_key, a."set", coalesce(m.site, 1) AS site, coalesce(m.na
   k.way_1, k.way_2, k.way_3, {{bases}}, i.held, i.billed AS billed_time, CASE WHEN k.is_foreign THEN 4 ELSE 0 END AS own,
   CASE
     WHEN NOT k.is_foreign AND (s.day < b.first_day OR s.day >= b.end_day) THEN 3
-    WHEN NOT k.is_foreign AND (a.last_day IS NULL OR s.day > a.last_day) THEN 2
+    WHEN (NOT k.is_foreign OR a.is_running) AND (a.last_day IS NULL OR s.day > a.last_day) THEN 2
     WHEN i.attempt_key IS NULL THEN 0
+    WHEN i.billed_seconds = 0 THEN 2
     WHEN k.category IN ('compute', 'platform')
       OR (s.machine IS NOT NULL AND k.category IN ('power', 'facility', 'other')) THEN 1
     WHEN i.billed = 0 THEN 2

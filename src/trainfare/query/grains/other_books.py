@@ -13,6 +13,11 @@ from trainfare.store.records import BookFiles
 from trainfare.tables import BASES, BILLED_ELSEWHERE
 
 PACKAGE = "trainfare.query.grains"
+STEPS = (
+    *("all_book_attempts", "all_book_machines", "all_stored_payers", "all_share_kinds", "all_stored_shares"),
+    "all_stored_placements",
+)
+"""The steps that add rows of other books, in order; each is named after the view that it completes."""
 DAY = 86400
 
 

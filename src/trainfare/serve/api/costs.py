@@ -52,6 +52,7 @@ class Period(msgspec.Struct):
 class Payer(msgspec.Struct):
     cost: str
     reasons: list[Row]
+    groups: list[Row]
 
 
 class Report(msgspec.Struct):
@@ -193,13 +194,13 @@ def one_job(
 ) -> Response[bytes]:
     """A job's log data, its cost by category and day, its attempts and machines. CSV and Parquet have the cost."""
 
-    job_id = unquote(job_id)
+    name = unquote(job_id)
 
     def compute(opened: OpenBooks, question: Question) -> Payload:
-        question = replace(question, filters=(("job", (job_id,)),))
-        facts = job.facts(opened, job_id)
+        facts = job.facts(opened, name)
         if facts is None:
-            raise NotFoundError("job", f"no job '{job_id[:100]}' in this period", "List jobs: /api/v1/jobs")
+            raise NotFoundError("job", f"no job '{name[:100]}' in this period", "List jobs: /api/v1/jobs")
+        question = replace(question, filters=(("job", (facts["job"],)),))
         (row,) = cost.rows(opened, question, [])
         fields = {
             "currency": question.currency,

@@ -91,7 +91,7 @@ def make_placements(engine: DuckDB, histories: Sequence[History], into: str, pro
         missed = between.get(row["line"])
         if missed and row["ended"] == _text(missed.gone[0] if missed.gone else None):
             labels |= {ENDED_BETWEEN: ended_between(missed)}
-        rows.append({**row, "labels": json.dumps(labels, sort_keys=True)})
+        rows.append({**row, "log_cluster": histories[0].cluster or None, "labels": json.dumps(labels, sort_keys=True)})
     load_rows(engine, into, {column.name: column.type for column in PLACEMENTS.columns}, rows)
     listed = kubernetes_pods.machines((one.seq, _as_last_known(one)) for one in by_kind[NODE])
     load_rows(engine, f"{into}_machines", {column.name: column.type for column in MACHINES.columns}, listed)

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "12"
-down_revision = "9"
+down_revision = "10"
 
 
 def upgrade() -> None:

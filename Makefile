@@ -50,6 +50,7 @@ lint: $(VENV)/.ready-dev
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python bench/attribution.py
+	$(BIN)/python bench/questions.py
 
 # DuckDB and Spark side by side. Smaller: make engines MILLIONS="1 10"
 MILLIONS ?= 1 10 100

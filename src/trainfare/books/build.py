@@ -15,6 +15,7 @@ from trainfare.engine import choice
 from trainfare.measures import lost_work
 from trainfare.normalize.amortization import ledgers
 from trainfare.period import Month
+from trainfare.query.grains import parts
 from trainfare.settings.config import Config
 from trainfare.store import Book, Store
 
@@ -59,7 +60,12 @@ def build_books(
             if only in (None, month) and not store.catalog.closing(month)
         ]
     store.sweep()
-    return [result for result in results if result]
+    found = [result for result in results if result]
+    for result in found:
+        if result.is_new:
+            progress(f"adding up {result.book.month}")
+            parts.make_built(store, result.book)
+    return found
 
 
 def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> BuildResult | None:

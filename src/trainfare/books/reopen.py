@@ -12,11 +12,12 @@ from pathlib import Path
 
 from trainfare.allocate import account, lineage, merged_accounts
 from trainfare.allocate.lineage import Account, attached
-from trainfare.books import adjust, restate, tables
+from trainfare.books import adjust, near, restate, tables
 from trainfare.books.adjust import ClosedMonth
 from trainfare.books.context import BuildContext
 from trainfare.books.inputs import ACCOUNT_VERSION, load_charges
 from trainfare.books.month import normalize_month
+from trainfare.books.near import Near
 from trainfare.engine.choice import embedded
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet
@@ -47,13 +48,20 @@ __all__ = (
 )
 
 
-def reopen(store: Store, book: Book, engine: DuckDB) -> tuple[list[DeliveredFile], tuple[DeliveredFile, ...]]:
-    """Run the account of a published book again; return its deliveries, and those whose charges it reverses."""
+def reopen(
+    store: Store, book: Book, engine: DuckDB, only: Near | None = None
+) -> tuple[list[DeliveredFile], tuple[DeliveredFile, ...]]:
+    """Run the account of a published book again; return its deliveries, and those whose charges it reverses.
+
+    With `only`, run it for what is near one job.
+    """
     (settings,) = engine.row(f"SELECT settings FROM {parquet(store.files(book).files['settings'])}")
     context = BuildContext(engine, restore_settings(settings), adjust.settings_of(engine, store, book)[1])
     rows = store.catalog.deliveries(book.deliveries)
     delivered = [deliveries.from_catalog(row, store.archive(row)) for row in rows]
     deliveries.prepare_recordings(engine, delivered)
+    if only:
+        delivered = only.files(delivered)
     engine.drop("attempts", "machines", *tables.READABLE_NAMES)  # an open book in this engine has the same names
     charges = load_charges(context, delivered)
     normalize_month(context, charges, book.month, charges.relevant(engine, delivered, book.month))
@@ -104,6 +112,12 @@ def explain(
     chosen = opened.currency(currency, usual, basis)
     job_id = require_job(engine, job_id, str(book.month))
     booked = stored(engine, job_id, basis, chosen)
+    if only := near.find(engine, store.files(book), job_id):
+        reopen(store, book, engine, only)
+        lineage.open_job(engine, job_id)
+        found = explanation(engine, job_id, basis, chosen, booked)
+        if found.explained == booked:
+            return found
     reopen(store, book, engine)
     lineage.open_job(engine, job_id)
     return explanation(engine, job_id, basis, chosen, booked)

@@ -77,9 +77,13 @@ CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT)
 CREATE MACRO end_second(starts, ends) AS CASE
   WHEN ends > starts THEN CAST((epoch_us(ends) + 999999) // 1000000 AS BIGINT) ELSE epoch_second(starts) END;
 CREATE MACRO unique_number() AS row_number() OVER ();
-CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(
-  CAST(sign(money) * ((in_units(abs(money)) * 7200 + micros) // (2 * micros)) AS DECIMAL(38,0)) * 0.000001
-  AS DECIMAL(38,6)) END;
+CREATE MACRO per_hour(money, micros) AS CASE
+  WHEN micros <= 0 THEN NULL
+  WHEN money > -1000 AND money < 1000 AND micros < 1000000000000000000 THEN CAST(CAST(CAST(sign(money) AS BIGINT) * (
+    (CAST(CAST(abs(money) AS DOUBLE) * 1e12 AS BIGINT) * 7200 + CAST(micros AS BIGINT)) // (2 * CAST(micros AS BIGINT)))
+    AS DECIMAL(19,0)) * 0.000001 AS DECIMAL(38,6))
+  ELSE CAST(CAST(sign(money) * ((in_units(abs(money)) * 7200 + micros) // (2 * micros)) AS DECIMAL(38,0)) * 0.000001
+    AS DECIMAL(38,6)) END;
 CREATE MACRO weight_rank(weight, number) AS CAST(weight AS HUGEINT) * 140737488355328 + (140737488355327 - number);
 CREATE MACRO rank_weight(rank) AS CAST(rank >> 47 AS BIGINT);
 CREATE MACRO rank_number(rank) AS 140737488355327 - CAST(rank & 140737488355327 AS BIGINT);

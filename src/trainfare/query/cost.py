@@ -19,7 +19,7 @@ SCOPES = ("full", "infra")
 NON_JOB_KINDS = ("idle", "unallocated", "outside")
 """Kinds of payers that are not jobs; their cost has reasons."""
 RATE_DENOMINATORS = {
-    "wall": "h.billed_wall * CAST(1000000 AS HUGEINT)",
+    "wall": "h.billed_wall * 1000000",
     "gpu": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
     "productive": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
 }

@@ -7,7 +7,8 @@ WITH chosen AS (
   SELECT DISTINCT p.pattern{{book}}{{chosen_keys}} FROM {{patterns}} p{{pattern_joins}} WHERE {{chosen_where}}
 ),
 matched AS NOT MATERIALIZED (
-  SELECT f.job, f.alone{{fact_keys}}, CASE WHEN {{is_paid}} AND {{is_counted}} THEN f.{{basis}} END AS cost,
+  SELECT f.job, f.{{alone}} AS alone{{fact_keys}},
+    CASE WHEN {{is_paid}} AND {{is_counted}} THEN f.{{basis}} END AS cost,
     CASE WHEN {{is_paid}} AND {{is_counted}} AND w.estimated THEN f.{{basis}} END AS estimated,
     CASE WHEN {{is_paid}} AND w.{{in_rate}} THEN f.{{basis}} END AS rate_cost,
     CASE WHEN {{is_paid}} AND w.in_gpu THEN f.{{basis}} END AS known_cost,

@@ -18,6 +18,7 @@ from trainfare.store.audit import Audit
 from trainfare.store.builds import Builds, require_not_abandoned
 from trainfare.store.database import Database
 from trainfare.store.findings import FindingLog
+from trainfare.store.grain_files import GrainFiles
 from trainfare.store.label_overrides import LabelOverrides
 from trainfare.store.rate_limits import RateLimits
 from trainfare.store.recordings.catalog import Recordings
@@ -54,6 +55,11 @@ class Catalog:
     def finding_log(self) -> FindingLog:
         """Which book showed which finding, and which findings were accepted."""
         return FindingLog(self._database)
+
+    @property
+    def grain_files(self) -> GrainFiles:
+        """The files of grains, with their digests."""
+        return GrainFiles(self._database)
 
     @property
     def label_overrides(self) -> LabelOverrides:

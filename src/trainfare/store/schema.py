@@ -18,7 +18,7 @@ from trainfare.period import Month
 
 _Value = TypeVar("_Value")
 
-REVISION = 10
+REVISION = 12
 """The schema that this code reads and writes: the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"
@@ -144,6 +144,19 @@ BOOK_FILES = Table(
     Column("rows", _COUNT, nullable=False),
     Column("size", _COUNT),
     Column("sha256", Text),
+    sqlite_strict=True,
+)
+
+GRAIN_FILES = Table(
+    "grain_files",
+    METADATA,
+    Column("path", Text, primary_key=True),
+    Column("book_id", Integer, ForeignKey("books.id"), nullable=False),
+    Column("part", Text, nullable=False),
+    Column("steps", Text, nullable=False),
+    Column("size", _COUNT, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("made_at", UtcTime, nullable=False),
     sqlite_strict=True,
 )
 

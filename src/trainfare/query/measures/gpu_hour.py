@@ -19,7 +19,7 @@ CODE, NAME = "M2", "cost per GPU hour"
 def values(query: MetricQuery) -> list[MetricValue]:
     unit = f"{query.currency} per GPU hour"
     found = []
-    for row in query.report(per="gpu").rows:
+    for row in query.listed(per="gpu"):
         covered = billed_gpu_hours(row)
         note = "its number of GPUs is unknown" if covered is None else ""
         if covered == 0:

@@ -13,6 +13,8 @@ from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import has_value, in_days
 
 MILLION = 10**6
+SUMMED = ("usage", "egress")
+"""Grains of attempts that are also kept as sums by labels and day."""
 Key = tuple[Any, ...]
 
 
@@ -59,7 +61,8 @@ class MetricQuery:
 
     opened: OpenBooks
     question: Question
-    reports: dict[str, Report] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+    """What was computed already, by question."""
 
     @property
     def names(self) -> list[str]:
@@ -69,25 +72,39 @@ class MetricQuery:
     def currency(self) -> str:
         return self.question.currency
 
-    def report(self, **changes: Any) -> Report:
-        """Return the cost report of this question with these changes; each report is computed once."""
+    def report(self) -> Report:
+        """Return the whole cost report of this question."""
+        if "report" not in self.answers:
+            self.answers["report"] = cost.report(self.opened, self.question)
+        found: Report = self.answers["report"]
+        return found
+
+    def listed(self, **changes: Any) -> list[Row]:
+        """Return the groups of this question with these changes."""
         question = replace(self.question, **changes)
-        if str(question) not in self.reports:
-            self.reports[str(question)] = cost.report(self.opened, question)
-        return self.reports[str(question)]
+        if question == self.question:
+            return self.report().rows
+        if str(question) not in self.answers:
+            self.answers[str(question)] = cost.rows(self.opened, question, question.by)
+        found: list[Row] = self.answers[str(question)]
+        return found
 
     def rows(self, **changes: Any) -> dict[Key, Row]:
-        return {tuple(row.group.values()): row for row in self.report(**changes).rows}
+        return {tuple(row.group.values()): row for row in self.listed(**changes)}
 
     def sums(self, rows: str, amount: str, where: str = "true", detail: str = "''") -> dict[Key, dict[Any, Any]]:
         """Sum an amount of rows s per group, and within it per `detail`. `rows` is a FROM item with the keys joined."""
         named = "".join(f", {keys.attempt_sql(key)} AS k{n}" for n, key in enumerate(self.question.by))
-        found: dict[Key, dict[Any, Any]] = {}
-        for total, within, *key in self.opened.engine.rows(
+        select = (
             f"SELECT sum(s.{amount}), {detail}{named} FROM {rows} WHERE {where} GROUP BY ALL HAVING count(*) > 0 "
             "ORDER BY 2 NULLS LAST"
-        ):
-            found.setdefault(tuple(key), {})[within] = total
+        )
+        if select not in self.answers:
+            summed: dict[Key, dict[Any, Any]] = {}
+            for total, within, *key in self.opened.engine.rows(select):
+                summed.setdefault(tuple(key), {})[within] = total
+            self.answers[select] = summed
+        found: dict[Key, dict[Any, Any]] = self.answers[select]
         return found
 
     def shares(self, *more: str, currency_only: bool = False, with_rates: bool = False) -> str:
@@ -103,15 +120,17 @@ class MetricQuery:
         return groups.selected_shares(self.opened, selection, [*self.question.by, *more], with_rates)
 
     def measured(self, grain: str) -> str:
-        """Return a FROM item with the rows of a grain that has attempts, as far as the question selects them."""
+        """Return a FROM item with the selected rows of a grain of attempts, or of their sums by labels and day."""
         grains, selection = self.opened.grains, self.question.selection
+        named = [key for key in selection.filter_keys if key != "payer"]
+        is_by_label = grain in SUMMED and all(
+            groups.needed(key) in ("set", "day") for key in (*self.question.by, *named)
+        )
+        table = grains.table(f"{grain}_s" if is_by_label else grain)
         where = [*in_days(selection.days, "s.day"), *(self._matches(key, values) for key, values in selection.filters)]
         if not where:
-            return f"{grains.table(grain)} s{groups.joins(grains, self.question.by, 's')}"
-        named = [key for key in selection.filter_keys if key != "payer"]
-        chosen = (
-            f"SELECT s.* FROM {grains.table(grain)} s{groups.joins(grains, named, 's')} WHERE {' AND '.join(where)}"
-        )
+            return f"{table} s{groups.joins(grains, self.question.by, 's')}"
+        chosen = f"SELECT s.* FROM {table} s{groups.joins(grains, named, 's')} WHERE {' AND '.join(where)}"
         return f"({chosen}) s{groups.joins(grains, self.question.by, 's')}"
 
     def _matches(self, key: str, values: tuple[str, ...]) -> str:
@@ -135,6 +154,17 @@ class MetricQuery:
         held = groups.selected_placements(self.opened, selection, ["job"])
         paid = groups.selected_shares(self.opened, selection, ["job"])
         return f"SELECT j.job_id FROM {held} UNION SELECT j.job_id FROM {paid} WHERE s.payer_kind = 'attempt'"
+
+    def busy_cost(self) -> tuple[str, str]:
+        """Return a FROM item with cost in s, and the condition that its attempt's busy GPU time was measured."""
+        by, selection = self.question.by, self.question.selection
+        of_attempts = "s.payer_kind = 'attempt' AND s.in_wall"
+        if groups.has_keys(groups.BUSY_COST, (*by, *selection.filter_keys)):
+            return groups.selected_shares(self.opened, selection, by, True, groups.BUSY_COST), of_attempts
+        grains = self.opened.grains
+        usage = f"{grains.table('usage')} s{groups.joins(grains, ['attempt'], 's')}"
+        measured = f"(SELECT s.job, t.attempt FROM {usage} WHERE s.measure = 'gpu_busy_seconds')"
+        return self.shares("attempt", with_rates=True), f"{of_attempts} AND (s.job, t.attempt) IN {measured}"
 
     def measured_in_full(self, grain: str) -> str:
         """Return a FROM item with the rows of a grain that has attempts, of the days that are billed in full.

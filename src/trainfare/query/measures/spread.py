@@ -30,7 +30,7 @@ CODE, NAME = "M10", "spread of the hourly rate"
 def values(query: MetricQuery) -> list[MetricValue]:
     series: dict[tuple[object, ...], list[Fraction]] = {}
     by = [key for key in query.question.by if key not in ("day", "month")]
-    for row in query.report(by=[*by, "day"], per="wall").rows:
+    for row in query.listed(by=[*by, "day"], per="wall"):
         covered = billed_hours(row)
         if covered and row.rate_cost is not None:
             series.setdefault(tuple(row.group.values())[:-1], []).append(Fraction(row.rate_cost) / covered)

@@ -39,7 +39,7 @@ def values(query: MetricQuery) -> list[MetricValue]:
     where = f"s.payer_kind = 'attempt' AND s.in_wall AND s.rule IN ({RULES})"
     paid = query.sums(query.shares("rule", with_rates=True), query.question.basis, where)
     found = []
-    for row in query.report(per="wall").rows:
+    for row in query.listed(per="wall"):
         amount = paid.get(tuple(row.group.values()), {}).get("", Decimal(0))
         covered = billed_hours(row)
         note = "" if covered else NO_DAY_IN_FULL

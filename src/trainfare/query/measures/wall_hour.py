@@ -23,6 +23,6 @@ def values(query: MetricQuery) -> list[MetricValue]:
     unit = f"{query.currency} per hour"
     return [
         MetricValue(CODE, row.group, "", row.rate_cost, covered, unit, "" if covered else why_no_rate(row))
-        for row in query.report(per="wall").rows
+        for row in query.listed(per="wall")
         for covered in [billed_hours(row)]
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from trainfare.books import reopen
 from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
 from trainfare.period import Month
-from trainfare.query.grains import making
+from trainfare.query.grains import parts
 from trainfare.settings.config import FILE_NAME, load
 from trainfare.store import Book, Store
 
@@ -29,12 +29,13 @@ def build(kind: str, workspace: Path, book: Book, path: Path, others: Sequence[B
     path.parent.mkdir(parents=True, exist_ok=True)
     with (path.parent / f".{kind}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
+        if path.is_file():
             return
         versions = [f"{one.month}:{one.version}" for one in (book, *others)]
         command = [sys.executable, "-m", __name__, kind, str(workspace), str(path), *versions]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        remove_old(path)
+        if kind == "account":
+            remove_old(path)
     if ran.returncode == FAILED:
         raise IncompleteError(f"book {book.month}", ran.stdout.strip(), "Restore its files, or build it again.")
     if ran.returncode == UnreachableError.exit_code:
@@ -72,8 +73,8 @@ def main(kind: str, workspace: str, path: str, *versions: str) -> None:
             named = (one.split(":") for one in versions)
             book, *others = (store.catalog.book(Month.parse(month), int(version)) for month, version in named)
             if kind == "grains":
-                limit = os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY)
-                making.write(store.files(book, others=others), Path(path), limit)
+                os.environ.setdefault("TRAINFARE_MEMORY_LIMIT", MEMORY)
+                parts.GrainFolder(store, book, tuple(others)).make(*parts.PARTS)
             else:
                 reopen.store_account(store, book, Path(path))
     except TrainfareError as error:

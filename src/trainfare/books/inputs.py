@@ -25,7 +25,7 @@ from trainfare.sources.deliveries import DeliveredFile
 from trainfare.sources.recordings import recording
 from trainfare.store import Book, Store
 
-ACCOUNT_VERSION = "12"
+ACCOUNT_VERSION = "13"
 """Part of every fingerprint. Raise it when the same inputs give other shares or hours, or a book has other tables."""
 
 AMORTIZED = "amortized_charges"

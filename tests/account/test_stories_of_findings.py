@@ -81,7 +81,7 @@ SACCT = "JobID|Cluster|User|State|Start|End|AllocTRES|NodeList\n"
 
 
 def test_results_of_a_job_id_that_two_clusters_use_are_found_unless_they_name_the_cluster(keeper: Bookkeeper) -> None:
-    case = Case([hours_of("n1", (0, HOUR), "1")], quality=[result("7"), result("7@beta")])
+    case = Case([hours_of("n1", (0, HOUR), "1")], quality=[result("7"), result("beta/7")])
     folder = keeper.write(case)
     for cluster in ("alpha", "beta"):
         row = f"7|{cluster}|ana|COMPLETED|2026-10-01T00:00:00|2026-10-01T01:00:00|gres/gpu=1|n1\n"

@@ -15,7 +15,7 @@ SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src" / "trainfare_sdk"
 SDK = "trainfare_sdk"
 
 ORDER = (
-    *("errors", "money", "period", "quoting", "tables"),
+    *("errors", "job_ids", "money", "period", "quoting", "tables"),
     *("files", "settings", "engine", "store", "sources", "collect"),
     *("normalize", "allocate", "measures", "findings"),
     *("query", "books", "live", "report", "serve", "simulate", "cli"),
@@ -23,7 +23,7 @@ ORDER = (
 )
 """Every part of the package. A part may import the parts before it, never those after it."""
 
-BASE = frozenset({"errors", "money", "period", "quoting", "tables"})
+BASE = frozenset({"errors", "job_ids", "money", "period", "quoting", "tables"})
 """These import nothing of ours."""
 
 STAGES = frozenset({"normalize", "allocate", "measures", "findings"})

@@ -55,6 +55,7 @@ WHOLE_BILL = [
     "/findings",
     "/rules",
     "/statements/{file:str}",
+    "/unallocated",
 ]
 PROVIDER = ["/sign-in/oidc", "/sign-in/oidc/back"]
 FINANCE = ["/close", "/reopen"]

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from trainfare.allocate import account, adjustments
-from trainfare.books import restate, tables, unbilled, withdraw
+from trainfare.books import given_labels, restate, tables, unbilled, withdraw
 from trainfare.books.context import BuildContext, Progress, no_progress
 from trainfare.books.inputs import Inputs, load_charges, no_charges, read_inputs
 from trainfare.books.month import normalize_month
@@ -70,6 +70,7 @@ def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> Bui
     """
     month, current = draft.month, draft.current
     files = inputs.charges.relevant(context.engine, inputs.delivered, month)
+    context = given_labels.of_month(context, draft.store, files)
     fingerprint = inputs.fingerprint(context, month, files)
     unusable = inputs.unusable_files_of(current)
     if current and current.inputs_sha256 == fingerprint and not unusable:

@@ -34,11 +34,13 @@ from trainfare.store import Book, Store
 __all__ = (
     "Account",
     "ConvertedLine",
+    "ExplainedJob",
     "account_name",
     "attached",
     "converted_lines",
     "explain",
     "explain_stored",
+    "open_unallocated",
     "payers_of_stored_line",
     "reopen",
     "store_account",
@@ -100,7 +102,7 @@ def explain(
     """Explain the cost of one job in a published book by running its account again."""
     opened = open_books(engine, [store.files(book)])
     chosen = opened.currency(currency, usual, basis)
-    require_job(engine, job_id, str(book.month))
+    job_id = require_job(engine, job_id, str(book.month))
     booked = stored(engine, job_id, basis, chosen)
     reopen(store, book, engine)
     lineage.open_job(engine, job_id)
@@ -147,12 +149,30 @@ def account_name(book: Book) -> str:
     return f"{book.month}-v{book.version}-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
 
 
+@dataclass(frozen=True)
+class ExplainedJob:
+    """The attempts of a job to explain, and which of their shares; None: all of them."""
+
+    job_id: str
+    attempts: Sequence[int]
+    shares: Sequence[tuple[object, ...]] | None = None
+
+
 def explain_stored(
-    engine: DuckDB, account: Account, job_id: str, attempts: Sequence[int], basis: str, currency: str, booked: Decimal
+    engine: DuckDB, account: Account, job: ExplainedJob, basis: str, currency: str, booked: Decimal
 ) -> Explanation:
-    """Explain these attempts of a job from a stored account; `booked` is the job's cost in the book."""
-    lineage.open_stored_job(engine, account, job_id, attempts)
-    return explanation(engine, job_id, basis, currency, booked)
+    """Explain these attempts of a job from a stored account; `booked` is the cost of what is explained in the book."""
+    lineage.open_stored_job(engine, account, job.job_id, job.attempts)
+    if job.shares is not None:
+        lineage.keep_shares_of_job(engine, job.shares)
+    return explanation(engine, job.job_id, basis, currency, booked)
+
+
+def open_unallocated(engine: DuckDB, account: Account, shares: Sequence[tuple[object, ...]] | None) -> None:
+    """Make `unallocated_lines` from a stored account; of these shares only, if given."""
+    lineage.open_stored_unallocated(engine, account)
+    if shares is not None:
+        lineage.keep_unallocated_shares(engine, shares)
 
 
 def payers_of_stored_line(engine: DuckDB, account: Account, delivery: int, line: int) -> LinePayers | None:

@@ -47,6 +47,8 @@ TABLES = {
     "rules_in_force": "rules_in_force",
     "settings": "settings",
     "closed_months": "closed_months",
+    "billed_elsewhere": "billed_elsewhere",
+    "other_months": "other_months",
 }
 """The files of a book, and the table in the engine that each is written from."""
 KEPT_AFTER_WITHDRAWAL = ("estimate_errors", "rules_in_force", "settings")
@@ -56,7 +58,7 @@ READABLE_NAMES = (*TABLES, *book_views.NUMBERED)
 COST_TABLES = (
     *("shares", "share_kinds", "payers", "book_attempts", "book_placements", "book_machines", "bill_totals"),
     *("conversions", "estimates", "past_estimates", "estimate_errors", "findings", "rules_in_force", "settings"),
-    "closed_months",
+    *("closed_months", "billed_elsewhere", "other_months"),
 )
 """The tables that a cost report reads."""
 
@@ -129,6 +131,7 @@ def measure(
     second = int(through.timestamp()) if through else int(month.start.timestamp())
     bounds = {"month_start": str(int(month.start.timestamp())), "month_end": str(int(month.end.timestamp()))}
     coverage.run(engine, month)
+    coverage.find_elsewhere(engine, month)
     shown_through = max(second, _estimated_through(engine))
     engine.step(PACKAGE, "stored_placements", "stored_placements", bounds | {"complete_through": str(shown_through)})
     engine.view("book_placements", book_views.placements("stored_placements", "attempts", "machines"))
@@ -210,7 +213,7 @@ def complete_through(engine: Engine, month: Month) -> datetime | None:
     nothing about the bill, unless there is none.
     """
     (second,) = engine.row(
-        "SELECT coalesce(max(epoch_second(last_end)) FILTER (origin = 'bill' AND longest <= 86400), "
+        "SELECT coalesce(max(metered_end) FILTER (origin = 'bill'), "
         "max(epoch_second(last_end)) FILTER (origin = 'bill'), max(epoch_second(last_end))) "
         "FROM routed_kinds WHERE charge_category = 'Usage' AND origin <> 'estimate' "
         f"AND epoch_second(first_start) < {int(month.end.timestamp())}"

@@ -119,13 +119,11 @@ def explain(
 
 def _job_not_found(store: "Store", book: "Book", engine: "DuckDB", job: str, suggestions: list[str]) -> TrainfareError:
     """Return the error for a job that is not in this book: name the months that have it, or how to list jobs."""
-    from trainfare.engine.sql import quoted
+    from trainfare.query import job_names
 
-    months = []
-    for other in (store.catalog.latest(one) for one in store.catalog.months() if one != book.month):
-        attempts = select_of(store.files(other), "book_attempts") if other else "SELECT NULL AS job_id"
-        if other and engine.row(f"SELECT count(*) FROM ({attempts}) WHERE job_id = {quoted(job)}")[0]:
-            months.append(str(other.month))
+    books = (store.catalog.latest(one) for one in store.catalog.months() if one != book.month)
+    attempts = {other.month: f"({select_of(store.files(other), 'book_attempts')})" for other in books if other}
+    months = [str(month) for month, rows in attempts.items() if job_names.find_in(engine, rows, job)]
     list_command = options.command(f"report --by job --month {book.month}")
     error = JobNotFoundError(job, str(book.month), suggestions, list_command)
     if months:

@@ -29,6 +29,7 @@ GROUPS = {
         "close": ("trainfare.cli.books:close", "Close a month, so that it does not change any more."),
         "reopen": ("trainfare.cli.books:reopen", "Reopen the last closed month; an audited exception."),
         "rules": ("trainfare.cli.rules:rules", "Preview the allocation rules."),
+        "label": ("trainfare.cli.label:label", "Give past jobs labels that their log does not have."),
     },
     "Measure": {
         "metrics": ("trainfare.cli.metrics:metrics", "Unit costs and efficiency: metrics M1 to M10."),

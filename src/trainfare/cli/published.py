@@ -67,5 +67,5 @@ def open_latest(
 
     book = latest(store, month)
     engine = stack.enter_context(embedded())
-    opened = open_books(engine, [store.files(book)])
+    opened = open_books(engine, [store.files(book, others=store.others_of(book))])
     return book, files.with_file(opened, making.kept_in(store.workspace)) if with_grains else opened

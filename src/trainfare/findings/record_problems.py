@@ -180,7 +180,7 @@ RECORD_PROBLEMS = (
     RecordProblem(
         "RESULT_JOB_UNKNOWN",
         "results of jobs that are not in the job log under this id: they are not counted",
-        "Correct job_id in the results, or add the job log. A job id of two clusters is written ID@CLUSTER.",
+        "Correct job_id in the results, or add the job log. An id that several jobs have is written CLUSTER/ID.",
     ),
     RecordProblem(
         "MACHINE_LISTED_TWICE",

@@ -69,7 +69,7 @@ def _make_prices(engine: DuckDB, charges: LoadedCharges, month: Month, relevant:
     """Make `estimates`, as a build does, as if each machine existed all the time."""
     rows = {kind: deliveries.table_selects(engine, relevant, table) for kind, (_, table) in facts.ROW_VIEWS.items()}
     charges.conversion.require_all(month)
-    relevance.ingest_other_jobs(engine, [])  # results of jobs say nothing about prices
+    relevance.ingest_other_jobs(engine, [], ())  # results of jobs say nothing about prices
     facts.assign_keys(engine, charges.kinds)
     rows["prices"] = charges.conversion.convert_prices(rows["prices"], month.start.date(), month.end.date())
     facts.make_month(engine, month, rows, estimates.month_before(engine, month) or month)

@@ -22,7 +22,9 @@ RATE_DENOMINATORS = {
     "gpu": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
     "productive": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
 }
-"""SQL for the time that a rate divides by, in millionths of a second."""
+"""SQL for the time that a rate divides by, in millionths of a second: that of days billed in full, or billed GPUs."""
+ALL_TIME = {"wall": "h.wall * CAST(1000000 AS HUGEINT)", "gpu": "NULL", "productive": "NULL"}
+"""SQL for the time that `at_least` divides by. Nothing is known of GPU hours of which none is billed."""
 PRODUCTIVE = {
     "held": "held",
     "busy": "busy by telemetry",
@@ -62,7 +64,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Row:
-    """One group. A rate is cost over the hours that the bill covers; without such hours there is no rate."""
+    """One group. A rate is `rate_cost` over the hours that are billed in full; without such hours there is no rate.
+
+    The unbilled wall time is that of days on which a job held anything that is not billed: rates leave these days out.
+    """
 
     group: dict[str, Any]
     cost: Decimal | None
@@ -76,6 +81,12 @@ class Row:
     jobs: int
     estimated: Decimal = Decimal(0)
     """The part of the cost that is not billed yet."""
+    rate_cost: Decimal | None = None
+    """The cost that the rate divides: for days of the months that are billed in full, in whichever book."""
+    at_least: Decimal | None = None
+    """Without a rate: the billed cost per wall-clock hour, which is a lower bound."""
+    billed_part: Decimal | None = None
+    """Without a rate: the billed part of the GPU hours."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +224,7 @@ def _rows(opened: OpenBooks, question: Question, by: list[str], found: list[dict
 
 def select(opened: OpenBooks, question: Question, by: list[str]) -> str:
     """Return the SELECT behind `rows`: its groups are k0, k1 ..."""
-    grouped = groups.Groups(question.basis, question.selection, by)
+    grouped = groups.Groups(question.basis, question.selection, by, question.per)
     names, held = grouped.names, grouped.hour_names
     same_job = "".join(f", {name}" for name in held)
     time = ", ".join(f"sum({name}) OVER of_job AS {name}" for name in ("billed_wall", "billed_gpu"))
@@ -230,6 +241,7 @@ def select(opened: OpenBooks, question: Question, by: list[str]) -> str:
         "either": "".join(f", coalesce(c.{n}, h.{n}) AS {n}" if n in held else f", c.{n} AS {n}" for n in names),
         "order": ", ".join(_order(by, names)),
         "priced": RATE_DENOMINATORS[question.per],
+        "all_time": ALL_TIME[question.per],
     }
     return step_text(PACKAGE, "cost", fragments)
 
@@ -244,6 +256,7 @@ def _row(record: dict[str, Any], by: list[str], estimated: Mapping[tuple[Any, ..
     group = {keys.display_name(key): record[f"k{index}"] for index, key in enumerate(by)}
     gpu = None if record["gpu_unknown"] else Decimal(record["gpu"] or 0).scaleb(-6)
     unbilled = None if record["gpu_unknown"] else Decimal((record["gpu"] or 0) - (record["billed_gpu"] or 0)).scaleb(-6)
+    has_rate = record["rate"] is not None
     return Row(
         group=group,
         cost=record["cost"],
@@ -256,4 +269,12 @@ def _row(record: dict[str, Any], by: list[str], estimated: Mapping[tuple[Any, ..
         rate_p95=record["rate_p95"],
         jobs=int(record["jobs"] or 0),
         estimated=estimated.get(tuple(group.values()), Decimal(0)),
+        rate_cost=record["rate_cost"] if has_rate else None,
+        at_least=record["at_least"],
+        billed_part=None if has_rate or not gpu or unbilled is None else billed_part(gpu - unbilled, gpu),
     )
+
+
+def billed_part(billed: Decimal, held: Decimal) -> Decimal:
+    """Return the billed part of GPU time to a millionth, rounded down: 1 only if all of it is billed."""
+    return (billed * 10**6 // held).scaleb(-6)

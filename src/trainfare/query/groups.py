@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from trainfare.engine.duckdb import step_text
+from trainfare.engine.duckdb import quoted, step_text
 from trainfare.query import keys
 from trainfare.query.grains.opened import Grains
 from trainfare.query.open_books import OpenBooks
@@ -12,6 +12,8 @@ from trainfare.query.selection import PAYER_KINDS, Selection, has_value, in_days
 
 PACKAGE = "trainfare.query"
 JOB_PAYERS = PAYER_KINDS["jobs"]
+RATE_WAYS = {"wall": "in_wall", "gpu": "in_gpu", "productive": "in_gpu"}
+"""The column of ways that says whether cost counts in a rate, by the hours it divides by."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def needed(key: str) -> str:
         return "site"
     own = {"day": "day", "month": "day", "state": "job", "origin": "category", "converted_from": "category"}
     own |= dict.fromkeys(("rule", "source", "account"), "rule")
-    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "") | {"reason": "payer"}
+    own |= dict.fromkeys(("job", "attempt", "machine", "category", "payer", "site"), "")
+    own |= {keys.REASON: "payer", keys.RESOURCE: "machine"}
     return own.get(key, "set") or key
 
 
@@ -73,7 +76,8 @@ def fact_grain(opened: OpenBooks, selection: Selection, by: Sequence[str]) -> Gr
         return Grain(
             f"{finest.name}_{selection.hours}", finest.has, finest.way_table, f"{finest.patterns}_{selection.hours}"
         )
-    windowed = [] if opened.has_only(selection.days) else ["day"]
+    is_one_book = not opened.grains.are_several and opened.has_only(selection.days)
+    windowed = [] if selection.days is None or is_one_book else ["day"]
     return coarsest(FACT_GRAINS, [*by, *selection.filter_keys, *windowed], ("payer", "job"))
 
 
@@ -110,18 +114,34 @@ def named_cost(grains: Grains, grain: Grain) -> str:
 
 def all_shares(opened: OpenBooks) -> str:
     """Return a FROM item with all cost of the books by payer kind, reason, category, rule, source and account."""
-    return named_cost(opened.grains, cost_grain(opened, ["rule"]))
+    return f"(SELECT s.* FROM {named_cost(opened.grains, cost_grain(opened, ['rule']))} s WHERE s.is_booked)"
 
 
-def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence[str]) -> str:
+def counted(opened: OpenBooks, selection: Selection, table: str, day: str | None) -> str:
+    """Return the SQL condition on the figures and days of a table of cost: of the books, or of the days, in whichever book.
+
+    A day of a month without a book counts in the book that has its cost. Without a column of days, the rows are those
+    of one book, all of whose days are selected.
+    """
+    if selection.days is None:
+        return f"{table}.is_booked"
+    months = ", ".join(quoted(str(book.month)) for book in opened.books)
+    is_elsewhere = f" AND strftime({day}, '%Y-%m') NOT IN ({months})" if day else ""
+    return f"({table}.in_month OR ({table}.is_booked{is_elsewhere}))"
+
+
+def selected_shares(opened: OpenBooks, selection: Selection, requested: Sequence[str], with_rates: bool = False) -> str:
     """Return a FROM item with the selected cost in s, and the names of the requested keys joined to it.
 
-    Of what a charge states, only the requested keys are columns of s, besides `currency` and `estimated`.
+    Of what a charge states, only the requested keys are columns of s, besides `currency` and `estimated`. With
+    `with_rates`, shares that count in rates only are included: those of other books for days of these.
     """
     grains = opened.grains
     grain = cost_grain(opened, [*requested, *selection.filter_keys])
     where = [selection.way_condition("s"), *(share_matches(key, values) for key, values in selection.filters)]
     where += in_days(selection.days, "s.day")
+    is_counted = counted(opened, selection, "s", "s.day")
+    where.append(f"({is_counted} OR s.in_gpu)" if with_rates else is_counted)
     chosen = (
         f"SELECT s.* FROM {named_cost(grains, grain)} s{joins(grains, selection.filter_keys, 's')} "
         f"WHERE {' AND '.join(where)}"
@@ -136,6 +156,7 @@ class Groups:
     basis: str
     selection: Selection
     by: Sequence[str]
+    per: str = "wall"
 
     @property
     def names(self) -> list[str]:
@@ -151,8 +172,10 @@ class Groups:
         fragments = {
             "basis": self.basis,
             "share_keys": "".join(f", {keys.share_sql(key)} AS k{index}" for index, key in enumerate(self.by)),
-            "shares": selected_shares(opened, self.selection, self.by),
+            "shares": selected_shares(opened, self.selection, self.by, with_rates=True),
             "kinds": JOB_PAYERS,
+            "is_counted": counted(opened, self.selection, "s", "s.day"),
+            "in_rate": RATE_WAYS[self.per],
         }
         return step_text(PACKAGE, "group_costs", fragments)
 
@@ -190,6 +213,8 @@ class Groups:
                 ]
             ),
             "is_paid": _all_of([selection.way_condition("w"), *_money_filters(selection)]),
+            "is_counted": counted(opened, selection, "w", "f.day" if "day" in grain.has else None),
+            "in_rate": RATE_WAYS[self.per],
             "basis": self.basis,
         }
         return step_text(PACKAGE, "job_facts", fragments)
@@ -212,6 +237,7 @@ def _hour_filters(selection: Selection, belongs: Callable[[str], bool]) -> list[
 def _money_filters(selection: Selection) -> list[str]:
     """Return conditions on the cost of jobs that hours do not have: what charges state, and the kind of payer."""
     found = [has_value(f"w.{key}", values) for key, values in selection.filters if key in keys.CHARGE_KEYS]
+    found += [has_value("CAST(NULL AS VARCHAR)", values) for key, values in selection.filters if key == keys.REASON]
     payers = [share_matches(key, values) for key, values in selection.filters if key == "payer"]
     return found + [one.replace("s.payer_kind", "'attempt'") for one in payers]
 

@@ -45,8 +45,8 @@ def label_payer_is_visible(visibility: Sequence[str], alias: str) -> str:
 
 GRAINS_WITH_PAYERS = ("cost_d", "cost_w", "cost_c", "cost_j", "shares")
 """Grains whose rows belong to a set of labels, or to a payer that is not a job."""
-GRAINS_OF_NOBODY = ("machine_groups", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3")
-"""Grains that only give names to numbers."""
+GRAINS_OF_NOBODY = ("machine_groups", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3", "incomplete")
+"""Grains that only give names to numbers, or are only joined to rows that may be seen."""
 GRAINS_BY_PATTERN = "fact_"
 """Prefix of the grains that are read through their patterns, which are restricted."""
 

@@ -39,35 +39,37 @@ def utc_text(value: datetime | None) -> str | None:
 
 def as_json(report: Report) -> str:
     """Return the documented JSON that scripts rely on."""
+    return json.dumps(document(report), indent=2)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return a report as the fields of its JSON document."""
     question = report.question
-    return json.dumps(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "currency": question.currency,
-            "basis": question.basis,
-            "per": question.per,
-            **({"productive": question.productive} if question.per == "productive" else {}),
-            "scope": question.scope,
-            "window": {
-                "start": utc_text(report.start),
-                "end": utc_text(report.end),
-                "complete_through": utc_text(report.complete_through),
-            },
-            "rows": [row(one) for one in report.rows],
-            **({"more": _remaining(report.remaining)} if report.remaining else {}),
-            "overall": row(report.overall),
-            "idle": _non_job_payer(report.idle),
-            "unallocated": _non_job_payer(report.unallocated),
-            "outside": _non_job_payer(report.outside),
-            "total": decimal_text(report.total),
-            "bill": decimal_text(report.bill),
-            "estimated": decimal_text(report.estimated),
-            "difference": decimal_text(report.difference),
-            "conversions": [_conversion(one) for one in report.conversions],
-            "findings": [_finding(finding) for finding in report.findings],
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "currency": question.currency,
+        "basis": question.basis,
+        "per": question.per,
+        **({"productive": question.productive} if question.per == "productive" else {}),
+        "scope": question.scope,
+        "window": {
+            "start": utc_text(report.start),
+            "end": utc_text(report.end),
+            "complete_through": utc_text(report.complete_through),
         },
-        indent=2,
-    )
+        "rows": [row(one) for one in report.rows],
+        **({"more": _remaining(report.remaining)} if report.remaining else {}),
+        "overall": row(report.overall),
+        "idle": _non_job_payer(report.idle),
+        "unallocated": _non_job_payer(report.unallocated),
+        "outside": _non_job_payer(report.outside),
+        "total": decimal_text(report.total),
+        "bill": decimal_text(report.bill),
+        "estimated": decimal_text(report.estimated),
+        "difference": decimal_text(report.difference),
+        "conversions": [_conversion(one) for one in report.conversions],
+        "findings": [_finding(finding) for finding in report.findings],
+    }
 
 
 def row(group: Row) -> dict[str, Any]:
@@ -83,6 +85,9 @@ def row(group: Row) -> dict[str, Any]:
         "unbilled_wall_hours": hours(group.unbilled_wall_seconds),
         "unbilled_gpu_hours": hours(group.unbilled_gpu_seconds),
         "estimated": decimal_text(group.estimated),
+        "rate_cost": decimal_text(group.rate_cost),
+        "at_least": decimal_text(group.at_least),
+        "billed_part": decimal_text(group.billed_part),
     }
 
 
@@ -131,7 +136,10 @@ def as_csv(report: Report) -> str:
     names = list(report.rows[0].group) if report.rows else list(report.question.by)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    numbers = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated")
+    numbers = (
+        *("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated"),
+        *("rate_cost", "at_least", "billed_part"),
+    )
     writer.writerow(["payer", *map(quoting.csv_text, names), *numbers, "currency"])
     for one in report.rows:
         record = row(one)
@@ -143,10 +151,9 @@ def as_csv(report: Report) -> str:
         ("total", report.total, report.estimated),
     ]
     for name, cost, estimated in sums:
-        blank = ["" for _ in numbers[2:]]
-        writer.writerow(
-            [name, *("" for _ in names), decimal_text(cost), *blank, decimal_text(estimated), report.question.currency]
-        )
+        amounts = {"cost": decimal_text(cost), "estimated": decimal_text(estimated)}
+        cells = (amounts.get(number, "") for number in numbers)
+        writer.writerow([name, *("" for _ in names), *cells, report.question.currency])
     return out.getvalue()
 
 
@@ -220,10 +227,15 @@ def _numbers(row: Row, total: Decimal) -> list[str]:
         time(row.gpu_seconds),
         _marked(row.cost, row.estimated),
         NONE if row.cost is None else _share(row.cost, total),
-        money(row.rate),
+        rate(row),
         money(row.rate_median),
         money(row.rate_p95),
     ]
+
+
+def rate(row: Row) -> str:
+    """Format a rate for people; without one, what is known of it as a lower bound."""
+    return money(row.rate) if row.at_least is None else f">={money(row.at_least)}"
 
 
 def _marked(cost: Decimal | None, estimated: Decimal) -> str:
@@ -310,6 +322,30 @@ def as_markdown(report: Report) -> str:
     return f"**{headline(report)}**\n\n{table}\n\n{quoting.visible(reconciliation_text(report))}\n"
 
 
+def rate_notes(report: Report) -> list[str]:
+    """Return what rates leave out, and the cost that they divide if it is not that of the books."""
+    found, overall, currency = [], report.overall, report.question.currency
+    several = any(finding["code"] == "TWO_CURRENCIES" for finding in report.findings)
+    within = f" in {currency}" if several else ""
+    if report.question.per == "wall" and overall.unbilled_wall_seconds:
+        hours_ = time(overall.unbilled_wall_seconds)
+        found.append(
+            f"  {hours_} wall-clock hours are of days that are not billed in full{within}; rates exclude them."
+        )
+    elif report.question.per != "wall" and overall.unbilled_gpu_seconds:
+        found.append(
+            f"  {time(overall.unbilled_gpu_seconds)} GPU hours are not on the bill{within}; rates exclude them."
+        )
+    if overall.rate_cost is not None and overall.rate_cost != overall.cost:
+        found.append(
+            f"  Rates divide {money(overall.rate_cost)} {currency}: the cost of billed days, in whichever book."
+        )
+    if overall.at_least is not None:
+        part = "" if overall.billed_part is None else f": {overall.billed_part:.1%} of the GPU hours are billed"
+        found.append(f"  No day is billed in full{part}. Rates marked >= are lower bounds.")
+    return found
+
+
 def notes(report: Report) -> list[str]:
     """Return what a reader should know besides the figures: why cost has no job, unbilled hours, and findings."""
     found = []
@@ -324,11 +360,7 @@ def notes(report: Report) -> list[str]:
     if report.accuracy and report.accuracy.relative_error is not None:
         error = f"{report.accuracy.relative_error:.1%}"
         found.append(f"  Estimates of the last {report.accuracy.days} days were within {error} of the bill.")
-    if report.overall.unbilled_wall_seconds:
-        several = any(finding["code"] == "TWO_CURRENCIES" for finding in report.findings)
-        currency = f" in {report.question.currency}" if several else ""
-        hours_ = time(report.overall.unbilled_wall_seconds)
-        found.append(f"  {hours_} wall-clock hours are not on the bill{currency}; rates exclude them.")
+    found += rate_notes(report)
     for finding in report.findings[:5]:
         stake = f" ({money(finding['at_stake'])} {finding['currency']} at stake)" if finding["at_stake"] else ""
         found.append(f"! {finding['code']} x{finding['rows']}: {finding['what']}{stake}")

@@ -1,13 +1,13 @@
 """Ingestion of files: recognize each one, check every row, and archive a copy that never changes. All or nothing."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import BadInputError, Problem, Problems, TrainfareError, UnreachableError
 from trainfare.files.locations import Location, ObjectLocation, locate, matching_files, modification_stamp
 from trainfare.period import Month
@@ -288,6 +288,21 @@ def table_selects(
     """Return a SELECT for each file that has rows of `table`."""
     selects = (file.rows(engine, table, currency) for file in files)
     return [select for select in selects if select is not None]
+
+
+def log_selects(engine: DuckDB, files: Iterable[DeliveredFile], table: Table, names: Collection[str]) -> list[str]:
+    """Return a SELECT for each job log, with a column `log_name`: the name of its source if it is one of `names`."""
+    selects = ((file, file.rows(engine, table)) for file in files)
+    return [
+        f"SELECT *, {log_name(file.source, names)} AS log_name FROM ({select})"
+        for file, select in selects
+        if select is not None
+    ]
+
+
+def log_name(source: str, names: Collection[str]) -> str:
+    """Return SQL for what takes the place of a cluster in the ids of a source's jobs: its name, or null."""
+    return f"CAST({quoted(source) if source in names else 'NULL'} AS VARCHAR)"
 
 
 def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile]) -> list[str]:

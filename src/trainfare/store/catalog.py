@@ -18,6 +18,7 @@ from trainfare.store.audit import Audit
 from trainfare.store.builds import Builds, require_not_abandoned
 from trainfare.store.database import Database
 from trainfare.store.findings import FindingLog
+from trainfare.store.label_overrides import LabelOverrides
 from trainfare.store.rate_limits import RateLimits
 from trainfare.store.recordings.catalog import Recordings
 from trainfare.store.records import Book, Checksum, Closing, Delivery, MigratedFiles, NewBook, NewDelivery, Total
@@ -53,6 +54,11 @@ class Catalog:
     def finding_log(self) -> FindingLog:
         """Which book showed which finding, and which findings were accepted."""
         return FindingLog(self._database)
+
+    @property
+    def label_overrides(self) -> LabelOverrides:
+        """Labels that people gave to jobs afterwards."""
+        return LabelOverrides(self._database)
 
     @property
     def builds(self) -> Builds:

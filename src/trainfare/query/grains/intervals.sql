@@ -1,11 +1,10 @@
--- Cut the time of each job wherever a placement begins or ends, or its bill does.
+-- Cut the time of each job wherever a placement begins or ends, or its complete days do.
 -- In: what was held.
--- Out: per piece the places that were held just then, and once more those that were billed just then.
+-- Out: per piece the places that were held just then, and once more those of which the day is billed in full.
 WITH jobs AS (
-  SELECT way, job, min(starts) AS starts, max(ends) AS ends, min(billed_starts) AS billed_starts,
-    max(billed_ends) AS billed_ends, list_sort(list(DISTINCT place)) AS places,
-    min(starts) = max(starts) AND min(ends) = max(ends) AND count(billed_starts) IN (0, count(*))
-      AND coalesce(min(billed_starts) = max(billed_starts) AND min(billed_ends) = max(billed_ends), true) AS is_together
+  SELECT way, job, min(starts) AS starts, max(ends) AS ends, bool_and(is_complete) AS is_complete,
+    list_sort(list(DISTINCT place)) AS places,
+    min(starts) = max(starts) AND min(ends) = max(ends) AND bool_and(is_complete) = bool_or(is_complete) AS is_together
   FROM {{held}} GROUP BY way, job
 ),
 staggered AS (
@@ -14,7 +13,7 @@ staggered AS (
 times AS (
   SELECT way, job, place, starts, ends, false AS is_billed FROM staggered
   UNION ALL
-  SELECT way, job, place, billed_starts, billed_ends, true FROM staggered WHERE billed_ends > billed_starts
+  SELECT way, job, place, starts, ends, true FROM staggered WHERE is_complete
 ),
 cuts AS (
   SELECT DISTINCT way, job, is_billed, unnest([starts, ends]) AS cut FROM times
@@ -31,4 +30,4 @@ GROUP BY x.way, x.job, x.is_billed, x.starts, x.ends
 UNION ALL
 SELECT way, job, false, starts, ends, places FROM jobs WHERE is_together
 UNION ALL
-SELECT way, job, true, billed_starts, billed_ends, places FROM jobs WHERE is_together AND billed_ends > billed_starts
+SELECT way, job, true, starts, ends, places FROM jobs WHERE is_together AND is_complete

@@ -11,6 +11,7 @@ from pathlib import Path
 from trainfare.engine.duckdb import DuckDB, quoted, step_text
 from trainfare.engine.sql import pick
 from trainfare.errors import IncompleteError
+from trainfare.query.grains import other_books
 from trainfare.query.keys import MACHINE_GROUP_KEYS
 from trainfare.query.stored import common_tables, select_of, stored_table
 from trainfare.store import book_views
@@ -21,6 +22,8 @@ PACKAGE = "trainfare.query.grains"
 QUERY_PACKAGE = "trainfare.query"
 LABEL_COLUMNS = (*LABELS, "labels")
 HOURS = ("wall", "billed_wall", "gpu", "billed_gpu")
+STANDING = ("is_booked", "in_month", "in_wall", "in_gpu")
+"""The figures in which a share counts: cost of the book, cost of its days, rates per wall hour and per GPU hour."""
 PRODUCTIVE = ("busy", "not_lost")
 """Other choices of the hours that count, each with hours and patterns of its own."""
 STORED = (
@@ -37,7 +40,7 @@ STORED = (
         "ways_3",
         "payers",
     ),
-    *("shares", "placements", "pattern_f", "hours_f", "pattern_c", "hours_c", "pattern_s"),
+    *("incomplete", "shares", "placements", "pattern_f", "hours_f", "pattern_c", "hours_c", "pattern_s"),
     *("fact_cd", "fact_c", "fact_sd", "fact_s", "cost_w", "cost_c", "cost_d", "cost_m"),
     *("usage", "usage_s", "egress", "egress_s", "work", "phases", "uses"),
     *("hours_f_not_lost", "pattern_f_not_lost"),
@@ -55,11 +58,25 @@ _STEPS = (
         "unknown",
         "kinds",
         "currencies",
+        "standings",
         "ways_1",
         "ways_2",
         "ways_3",
     ),
-    *("payers", "shares", "placements", "places", "held", "intervals", "patterns", "pattern_f", "hours_f", "coarser_c"),
+    *(
+        "payers",
+        "placements",
+        "billed",
+        "incomplete",
+        "shares",
+        "places",
+        "held",
+        "intervals",
+        "patterns",
+        "pattern_f",
+        "hours_f",
+        "coarser_c",
+    ),
     *("pattern_c", "coarser_s", "pattern_s", "hours_c", "fact_cd", "fact_c", "fact_sd", "fact_s", "cost_w", "cost_c"),
     *("cost_d", "cost_m", "usage", "usage_s", "egress", "egress_s", "work", "phases", "uses", "busy", "not_lost"),
 )
@@ -91,6 +108,7 @@ class Maker:
             *((name, name) for name in ("share_kinds", "book_machines", "book_attempts", "bill_totals")),
         ):
             connection.view(name, f"SELECT * FROM {stored_table(book, file)}")
+        other_books.add_to(connection, book)
         known = common_tables([book])
         for name, columns in _MEASURED.items():
             connection.view(name, select_of(book, name) if name in known else _no_rows(columns))
@@ -130,7 +148,8 @@ def path_of(folder: Path, book: BookFiles) -> Path:
 
     The name is a hash of the files and the steps that they are made from, so they are never stale.
     """
-    made_from = [*sorted(path.name for path in book.files.values()), *_all_texts()]
+    books = (book, *book.others)
+    made_from = [*(name for one in books for name in sorted(path.name for path in one.files.values())), *_all_texts()]
     fingerprint = sha256("|".join(made_from).encode()).hexdigest()[:16]
     return folder / f"{book.month}-v{book.version}-{fingerprint}.duckdb"
 
@@ -173,7 +192,7 @@ def _text(name: str) -> str:
 
 
 def _step(name: str, variant: str, placements: str) -> str:
-    of_variant = {one: f"grain_{one}{variant}" for one in ("held", "intervals", "patterns")}
+    of_variant = {one: f"grain_{one}{variant}" for one in ("billed", "held", "intervals", "patterns")}
     last = "(SELECT coalesce(min(pattern), 0) FROM grain_patterns)" if variant else "0"
     pool = _fragments() | of_variant | {"placements": placements, "attempts": "grain_attempts", "book": ""}
     pool["last_pattern"] = last
@@ -202,12 +221,22 @@ def _fragments() -> dict[str, str]:
         "same_site": " AND ".join(f"s.{name} IS NOT DISTINCT FROM m.{name}" for name in MACHINE_GROUP_KEYS),
         "not_infrastructure": ", ".join(map(quoted, NOT_INFRASTRUCTURE)),
         "bases": ", ".join(f"s.{basis}" for basis in BASES),
+        "basis_names": ", ".join(BASES),
+        "billed_parts": ", ".join(f"{_billed_part(basis)} AS {basis}" for basis in BASES),
+        "unbilled_parts": ", ".join(f"s.{basis} - {_billed_part(basis)} AS {basis}" for basis in BASES),
+        "standing_names": ", ".join(f"n.{name}" for name in STANDING),
+        "counts_in_all": ", ".join("true" for _ in STANDING),
         "sums": ", ".join(f"CAST(sum({basis}) AS {MONEY}) AS {basis}" for basis in BASES),
         "no_money": ", ".join("NULL" for _ in BASES),
         "hour_sums": ", ".join(f"CAST(sum({name}) AS {_hour_type(name)}) AS {name}" for name in HOURS)
         + ", bool_or(gpu_unknown) AS gpu_unknown",
         "uses": step_text(QUERY_PACKAGE, "gpu_usage", {"placements": "named_placements", "usage": "book_usage"}),
     }
+
+
+def _billed_part(basis: str) -> str:
+    """Return SQL for the part of an amount s that the billed GPU time is of the GPU time held."""
+    return f"as_money(integer_part(in_units(s.{basis}), s.billed_time, s.held))"
 
 
 def _hour_type(name: str) -> str:

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Protocol
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.query.grains.making import HOURS, PRODUCTIVE, Maker, jobs_text
+from trainfare.query.grains.making import HOURS, PRODUCTIVE, STANDING, Maker, jobs_text
 from trainfare.query.visibility import grain_condition
 from trainfare.store.records import BookFiles
 from trainfare.tables import BASES
@@ -64,7 +64,7 @@ COMPOSED: dict[str, tuple[tuple[str, ...], str]] = {
 """Grains that are read from others: what they need, and their SELECT."""
 WITHOUT_JOBS = (
     *("sets", "machine_groups", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3", "payers"),
-    *("cost_w", "cost_c", "cost_d", "cost_m", "usage_s", "egress_s"),
+    *("incomplete", "cost_w", "cost_c", "cost_d", "cost_m", "usage_s", "egress_s"),
     *("pattern_s", "pattern_c", "pattern_f", *(f"pattern_f_{variant}" for variant in PRODUCTIVE)),
 )
 
@@ -166,9 +166,10 @@ class Grains:
         if name in ("ways_1", "ways_3"):
             columns = "rule, category, source, origin, account, converted_from, " if name == "ways_1" else ""
             nulls = columns and "NULL, NULL, NULL, NULL, NULL, NULL, "
-            listed = f"SELECT way, {columns}currency, is_infrastructure, estimated FROM ({select})"
+            standing = ", ".join(STANDING)
+            listed = f"SELECT way, {columns}currency, is_infrastructure, estimated, {standing} FROM ({select})"
             for way, currency in self._missing_currencies(number):
-                listed += f" UNION ALL SELECT {way}, {nulls}{quoted(currency)}, true, false"
+                listed += f" UNION ALL SELECT {way}, {nulls}{quoted(currency)}, true, false{', true' * len(STANDING)}"
             return f"SELECT {number} AS book, * FROM ({listed})"
         if name in WITHOUT_JOBS:
             return f"SELECT {number} AS book, * FROM ({select})"

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from trainfare.engine.duckdb import quoted
 from trainfare.query import cost, groups, keys
 from trainfare.query.cost import Question, Report, Row
 from trainfare.query.open_books import OpenBooks
@@ -87,19 +88,37 @@ class MetricQuery:
             found.setdefault(tuple(key), {})[within] = total
         return found
 
-    def shares(self, *more: str, currency_only: bool = False) -> str:
-        """Return a FROM item with the cost of the question in s; `more` are keys of charges that are needed."""
+    def shares(self, *more: str, currency_only: bool = False, with_rates: bool = False) -> str:
+        """Return a FROM item with the cost of the question in s; `more` are keys of charges that are needed.
+
+        With `with_rates`, add a condition on `s.in_wall`: it includes what counts in rates of these days only.
+        """
         for key in self.question.by:
             keys.attempt_sql(key)
         selection = self.question.selection
         if currency_only:
             selection = replace(selection, scope="full")
-        return groups.selected_shares(self.opened, selection, [*self.question.by, *more])
+        return groups.selected_shares(self.opened, selection, [*self.question.by, *more], with_rates)
 
     def measured(self, grain: str) -> str:
         """Return a FROM item with the rows of a grain that has attempts."""
         grains = self.opened.grains
         return f"{grains.table(grain)} s{groups.joins(grains, self.question.by, 's')}"
+
+    def measured_in_full(self, grain: str) -> str:
+        """Return a FROM item with the rows of a grain that has attempts, of the days that are billed in full.
+
+        Rates divide cost by the hours of these days; whatever is measured on others has no part in them.
+        """
+        grains = self.opened.grains
+        rows = (
+            f"(SELECT x.* FROM {grains.table(grain)} x "
+            f"JOIN {grains.table('attempts')} h ON {grains.same('h', 'x', 'attempt_key')} "
+            f"LEFT JOIN {grains.table('incomplete')} i ON {grains.same('i', 'x', 'attempt_key')} "
+            f"AND i.day = x.day - DATE '1970-01-01' AND i.currency = {quoted(self.currency)} "
+            "WHERE i.attempt_key IS NULL AND x.day - DATE '1970-01-01' <= h.last_day)"
+        )
+        return f"{rows} s{groups.joins(grains, self.question.by, 's')}"
 
     def group(self, key: Key) -> dict[str, Any]:
         return dict(zip(self.names, key, strict=True))
@@ -115,8 +134,19 @@ def hours(seconds: int | Decimal | None) -> Fraction | None:
     return None if seconds is None else Fraction(seconds) / 3600
 
 
+NO_DAY_IN_FULL = "no day of it is billed in full"
+
+
+def why_no_rate(row: Row | None) -> str:
+    """Return why a group has no rate per wall-clock hour, with the lower bound that is known."""
+    if row is None or row.at_least is None:
+        return NO_DAY_IN_FULL
+    part = "" if row.billed_part is None else f", {row.billed_part:.1%} of its GPU hours are billed"
+    return f"{NO_DAY_IN_FULL}: at least {row.at_least:f} per hour{part}"
+
+
 def billed_hours(row: Row | None) -> Fraction | None:
-    """Return the wall-clock hours of a group that the bill covers."""
+    """Return the wall-clock hours of a group on days that are billed in full."""
     return hours(row.wall_seconds - row.unbilled_wall_seconds) if row else None
 
 

@@ -7,7 +7,7 @@ from litestar.params import PathParameter, QueryParameter
 
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
-from trainfare.query import keys, window
+from trainfare.query import job_names, keys, window
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
 from trainfare.serve.books import BookReader
@@ -90,4 +90,4 @@ def parse_filters(filters: tuple[str, ...], opened: OpenBooks) -> tuple[tuple[st
             raise TrainfareError("filter", f"'{text[:60]}' is not KEY:VALUE", "Write, for example, filter=team:nlp.")
         (known,) = keys.parse([key], opened.engine)
         found.setdefault(known, []).append(value)
-    return tuple((key, tuple(values)) for key, values in found.items())
+    return job_names.with_full_ids(opened, tuple((key, tuple(values)) for key, values in found.items()))

@@ -5,6 +5,7 @@ and is then rebuilt.
 """
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainfare.books import reopen
@@ -25,13 +26,13 @@ class AttachedDatabases:
         self._grains: dict[str, FileGrains] = {}
         self._accounts: dict[str, Account] = {}
 
-    def grains(self, book: Book) -> FileGrains:
-        """Return the grains of a book; make them if they do not exist."""
-        files = self._store.files(book)
+    def grains(self, book: Book, others: Sequence[Book] = ()) -> FileGrains:
+        """Return the grains of a book with the shares of others for its days; make them if they do not exist."""
+        files = self._store.files(book, others=others)
         path = making.path_of(self.folder, files)
         with self._locks["grains"]:
             if path.name not in self._grains:
-                self._grains[path.name] = FileGrains(self._database, files, self._attach("grains", book, path))
+                self._grains[path.name] = FileGrains(self._database, files, self._attach("grains", book, path, others))
             return self._grains[path.name]
 
     def account(self, book: Book) -> Account:
@@ -42,9 +43,9 @@ class AttachedDatabases:
                 self._accounts[path.name] = reopen.attached(self._database, self._attach("account", book, path))
             return self._accounts[path.name]
 
-    def _attach(self, kind: str, book: Book, path: Path) -> str:
+    def _attach(self, kind: str, book: Book, path: Path, others: Sequence[Book] = ()) -> str:
         """Attach a database file, built if necessary, and return its alias."""
         if not path.exists():
-            build.build(kind, self._store.workspace, book, path)
+            build.build(kind, self._store.workspace, book, path, others)
         self._database.run(f'ATTACH {quoted(path)} AS "{path.stem}" (READ_ONLY)')
         return path.stem

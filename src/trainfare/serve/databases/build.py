@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainfare.books import reopen
@@ -20,14 +21,18 @@ FILES_PER_MONTH = 2
 """How many of the most recently built files of a month are kept, in addition to the one of the newest version."""
 
 
-def build(kind: str, workspace: Path, book: Book, path: Path) -> None:
-    """Build the grains or account of a book at this path. If another process is building it, wait for that one."""
+def build(kind: str, workspace: Path, book: Book, path: Path, others: Sequence[Book] = ()) -> None:
+    """Build the grains or account of a book at this path. If another process is building it, wait for that one.
+
+    `others` are the books that have shares for days of this one.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with (path.parent / f".{kind}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if path.exists():
             return
-        command = [sys.executable, "-m", __name__, kind, str(workspace), str(book.month), str(book.version), str(path)]
+        versions = [f"{one.month}:{one.version}" for one in (book, *others)]
+        command = [sys.executable, "-m", __name__, kind, str(workspace), str(path), *versions]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         remove_old(path)
     if ran.returncode == FAILED:
@@ -58,15 +63,17 @@ def _version(path: Path) -> int:
     return int(match[1]) if match else 0
 
 
-def main(kind: str, workspace: str, month: str, version: str, path: str) -> None:
+def main(kind: str, workspace: str, path: str, *versions: str) -> None:
     os.nice(5)
     folder = Path(workspace)
     config = load(folder / FILE_NAME)
     try:
         with Store.open(folder, config.catalog, config.lake) as store:
-            book = store.catalog.book(Month.parse(month), int(version))
+            named = (one.split(":") for one in versions)
+            book, *others = (store.catalog.book(Month.parse(month), int(version)) for month, version in named)
             if kind == "grains":
-                making.write(store.files(book), Path(path), os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY))
+                limit = os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY)
+                making.write(store.files(book, others=others), Path(path), limit)
             else:
                 reopen.store_account(store, book, Path(path))
     except TrainfareError as error:

@@ -33,6 +33,7 @@ from trainfare.serve.pages import (
     monthly_close,
     overview,
     rules,
+    unallocated,
 )
 from trainfare.serve.pages.context import NoDataError, RequestContext, request_context
 from trainfare.serve.pages.panel import Page, Panel
@@ -55,6 +56,9 @@ PAGES = {
     "jobs": PageRoute("/jobs", jobs.page, jobs.PANELS, "jobs.html"),
     "efficiency": PageRoute("/efficiency", efficiency.page, efficiency.PANELS),
     "cost-trace": PageRoute("/cost-trace", cost_trace.page, cost_trace.PANELS, "cost_trace.html"),
+    "unallocated": PageRoute(
+        "/unallocated", unallocated.page, unallocated.PANELS, "unallocated.html", shows_whole_bill=True
+    ),
     "monthly-close": PageRoute("/monthly-close", monthly_close.page, monthly_close.PANELS, shows_whole_bill=True),
     "findings": PageRoute("/findings", findings.page, findings.PANELS, shows_whole_bill=True, state=findings.state),
     "rules": PageRoute("/rules", rules.page, rules.PANELS, shows_whole_bill=True),

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from trainfare import quoting
 from trainfare.query import estimates, reconcile
 from trainfare.query.open_books import OpenBooks
+from trainfare.serve.pages import figures
 from trainfare.serve.pages.context import RequestContext
 from trainfare.serve.pages.panel import Page
 from trainfare.serve.pages.query import FILTERS
@@ -56,6 +57,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters |= {"href": figures.href, "question": figures.question, "answers": figures.answers}
     templates.globals["version"] = version()
     templates.globals["navigation"] = NAVIGATION
     templates.globals["basis_names"] = BASIS_NAMES
@@ -71,7 +73,8 @@ def version() -> str:
 
 def render(template: str, context: RequestContext, page_name: str, page: Page) -> str:
     """Render a page about the books of the requested period."""
-    values = {"context": context, "page_name": page_name, "page": page, **page_head(context), **period_picker(context)}
+    values = {"context": context, "page_name": page_name, "page": page, **period_picker(context)}
+    values |= page_head(context, page.own_filters)
     return environment().get_template(template).render(values)
 
 
@@ -84,7 +87,7 @@ def render_error(what: str, do: str, where: str) -> str:
     return environment().get_template("error.html").render(what=what, do=do, where=where)
 
 
-def page_head(context: RequestContext) -> dict[str, Any]:
+def page_head(context: RequestContext, own_filters: tuple[str, ...] = ()) -> dict[str, Any]:
     """The status line and the active filters, each with the link that removes it."""
     query, books = context.query, context.books
     return {
@@ -95,7 +98,7 @@ def page_head(context: RequestContext) -> dict[str, Any]:
         "billed_through": max((book.complete_through for book in books if book.complete_through), default=None),
         "filters": [
             (key, value, context.link_here(page=None, **{key: [one for one in query.get_all(key) if one != value]}))
-            for key in FILTERS
+            for key in (*FILTERS, *own_filters)
             for value in query.get_all(key)
         ],
     }

@@ -8,6 +8,7 @@ range of numbers from the catalog to a delivery in one transaction: a number is 
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -217,15 +218,19 @@ def _new_rows(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return the observations that tell something new, and how many do not; remember the state of each object."""
     known = _known(connection, collector, batch.observed)
+    seen_before = {key: one.seen_at for key, one in known.items()}
     changed: dict[_Key, _Known] = {}
     rows: list[dict[str, Any]] = []
     seen: set[_Key] = set()
     unchanged = 0
     for one in batch.observed:
+        key = (one.cluster, one.kind, one.uid)
         if one.op is Op.GONE:
+            if key in changed:  # its last state is news, but older than this batch
+                last_seen = seen_before.get(key) or one.valid_at or seen_at
+                _remember(connection, collector, {key: changed.pop(key)}, last_seen)
             rows += _gone_by_name(connection, collector, one, seen_at)
             continue
-        key = (one.cluster, one.kind, one.uid)
         text = json.dumps(one.fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         found = _Known(one.op in FINAL, hashlib.sha256(f"{one.op}|{text}".encode()).hexdigest(), seen_at)
         before = known.get(key)
@@ -328,7 +333,7 @@ def _gone_by_name(connection: Connection, collector: str, one: Observed, seen_at
     found = connection.execute(select(columns.cluster, columns.seen_at).where(*here)).all()
     connection.execute(delete(OBSERVED_OBJECTS).where(*here))
     return [
-        _row(Observed(cluster, one.kind, one.uid, Op.GONE, {}, last_seen), seen_at, "{}")
+        _row(replace(one, cluster=cluster, valid_at=max(last_seen, one.valid_at or last_seen)), seen_at, "{}")
         for cluster, last_seen in found
         if one.cluster in ("", cluster)
     ]

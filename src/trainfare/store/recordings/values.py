@@ -35,7 +35,9 @@ class Observed:
     fields: Mapping[str, Any]
     """The fields on the collector's allow-list, and no others: objects may carry secrets."""
     valid_at: datetime | None = None
-    """When the system says it was in this state; None if it does not say."""
+    """When the system says it was in this state; None if it does not say. For an object that is gone, a time until
+    which it is known to have existed, if that is known.
+    """
     resource_version: str = ""
     """The system's own version of the object, if it has one."""
 

@@ -248,7 +248,7 @@ def _names(engine: DuckDB, config: Config, delivered: Sequence[DeliveredFile], m
     """Match machines as a build does, and compare the lists. Owned machines are charged by their ledgers."""
     logs = [file for file in delivered if file.kind == "jobs"]
     rows = {
-        "jobs": deliveries.log_selects(engine, logs, PLACEMENTS, config.source_names),
+        "jobs": deliveries.table_selects(engine, logs, PLACEMENTS, names=config.source_names),
         "machines": [file.select(engine) for file in delivered if file.kind == "machines"],
     }
     kinds = facts.make_charges(engine, deliveries.charge_selects(engine, config, delivered), ())

@@ -26,9 +26,7 @@ def normalize_month(
     charges.conversion.require_all(month)
     names = context.config.source_names
     rows = {
-        kind: deliveries.log_selects(engine.reader, delivered, table, names)
-        if kind in facts.LOGS
-        else deliveries.table_selects(engine.reader, delivered, table)
+        kind: deliveries.table_selects(engine.reader, delivered, table, names=names)
         for kind, (_, table) in facts.ROW_VIEWS.items()
     }
     relevance.ingest_other_jobs(

@@ -11,10 +11,11 @@ from typing import Any
 
 from trainfare.allocate.weight_measures import MEASURES
 from trainfare.books import received
+from trainfare.books.given_labels import current as current_labels
 from trainfare.engine.choice import embedded
 from trainfare.engine.duckdb import DuckDB
 from trainfare.live.prices import PACKAGE
-from trainfare.normalize import facts
+from trainfare.normalize import facts, given_labels
 from trainfare.period import Month
 from trainfare.sources import deliveries
 from trainfare.sources.deliveries import DeliveredFile
@@ -65,11 +66,13 @@ def follow(store: Store, database: LiveDatabase, fleet: Mapping[str, Any]) -> He
         files = _files(store, engine, fleet["deliveries"], Path(folder))
         files += _events(database, engine, Path(folder))
         deliveries.prepare_recordings(engine, files)
+        names = fleet.get("source_names", ())
         rows = {
-            "jobs": deliveries.table_selects(engine, files, PLACEMENTS),
-            "declared": deliveries.table_selects(engine, files, DECLARED),
+            "jobs": deliveries.table_selects(engine, files, PLACEMENTS, names=names),
+            "declared": deliveries.table_selects(engine, files, DECLARED, names=names),
         }
         facts.make_placements(engine, Month.parse(fleet["month"]), rows)
+        given_labels.apply(engine, current_labels(store))
         _weigh(engine)
         return _held(engine, files)
 

@@ -5,7 +5,7 @@ is held in the meantime is followed without it: `holdings.py`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -42,6 +42,8 @@ class Fleet:
     with_ledger: list[str]
     """Machines whose cost comes from a ledger."""
     prices: list[dict[str, Any]]
+    source_names: tuple[str, ...] = ()
+    """The names of sources, which are part of the ids of jobs without a cluster."""
 
     def as_state(self) -> dict[str, Any]:
         """What `holdings.py` needs of it, in plain values."""
@@ -50,6 +52,7 @@ class Fleet:
             "machines": self.machines,
             "machine_names": self.names,
             "deliveries": self.deliveries,
+            "source_names": self.source_names,
         }
 
 
@@ -62,7 +65,7 @@ def read_fleet(config: Config, store: Store, as_of: datetime) -> Fleet:
         charges = load_charges(context, delivered)
         relevant = charges.relevant(engine, delivered, month)
         _make_prices(engine, charges, month, relevant)
-        return _fleet(engine, month, relevant)
+        return replace(_fleet(engine, month, relevant), source_names=config.source_names)
 
 
 def _make_prices(engine: DuckDB, charges: LoadedCharges, month: Month, relevant: Iterable[DeliveredFile]) -> None:

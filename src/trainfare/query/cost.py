@@ -1,7 +1,7 @@
 """Cost per training hour by the requested groups, tied to the bill."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -99,6 +99,8 @@ class NonJobPayer:
     """The part of the cost that is not billed yet."""
     estimated_by_reason: dict[str, Decimal] = field(default_factory=dict)
     """The part that is not billed yet, by reason."""
+    groups: list[tuple[dict[str, Any], Decimal]] = field(default_factory=list)
+    """Its cost per group, if the report groups by what it has: machines, days, what the bill states. They add up."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def report(opened: OpenBooks, question: Question, top: int | None = None) -> Rep
         complete_through=opened.complete_through,
         rows=shown,
         overall=overall,
-        idle=payers["idle"],
+        idle=replace(payers["idle"], groups=idle_groups(opened, question)),
         unallocated=payers["unallocated"],
         outside=payers["outside"],
         total=total,
@@ -192,6 +194,21 @@ def non_job_payers(opened: OpenBooks, question: Question) -> dict[str, NonJobPay
         "GROUP BY s.payer_kind, s.reason ORDER BY abs(cost) DESC, s.reason"
     )
     return {kind: _non_job_payer([values for of, *values in found if of == kind]) for kind in NON_JOB_KINDS}
+
+
+def idle_groups(opened: OpenBooks, question: Question) -> list[tuple[dict[str, Any], Decimal]]:
+    """Return the idle cost per group, highest first; none if the question groups by what only jobs have."""
+    if not question.by or any(key in keys.JOB_KEYS or key.startswith("label:") for key in question.by):
+        return []
+    columns = ", ".join(f"{keys.share_sql(key)} AS k{index}" for index, key in enumerate(question.by))
+    names = [f"k{index}" for index in range(len(question.by))]
+    found = opened.engine.rows(
+        f"SELECT {columns}, sum(s.{question.basis}) AS cost "
+        f"FROM {groups.selected_shares(opened, question.selection, question.by)} WHERE s.payer_kind = 'idle' "
+        f"GROUP BY ALL HAVING sum(s.{question.basis}) <> 0 ORDER BY {', '.join(_order(question.by, names))}"
+    )
+    shown = [keys.display_name(key) for key in question.by]
+    return [(dict(zip(shown, values, strict=True)), cost) for *values, cost in found]
 
 
 def _non_job_payer(found: list[list[Any]]) -> NonJobPayer:

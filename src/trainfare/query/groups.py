@@ -118,7 +118,7 @@ def all_shares(opened: OpenBooks) -> str:
 
 
 def counted(opened: OpenBooks, selection: Selection, table: str, day: str | None) -> str:
-    """Return the SQL condition on the figures and days of a table of cost: of the books, or of the days, in whichever book.
+    """Return the SQL condition on the figures and days of a table of cost: of the books, or of the days in any book.
 
     A day of a month without a book counts in the book that has its cost. Without a column of days, the rows are those
     of one book, all of whose days are selected.

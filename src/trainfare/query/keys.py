@@ -11,8 +11,9 @@ SPELLINGS = {
     "attempts": "attempt",
     "machine_id": "machine",
     "job_id": "job",
-    "name": "job_name",
 }
+LABEL_SPELLINGS = {"name": "job_name"}
+"""Names of labels that schedulers spell otherwise, where no job has a label of that very name."""
 JOB_KEYS = ("job", "attempt", "state", *LABELS)
 SCHEDULING = {"job_name": "Name", "partition": "Partition", "qos": "QOS"}
 """Labels under which schedulers state a job's name and where it was queued, with their titles."""
@@ -55,8 +56,9 @@ def _label(key: str, engine: DuckDB, known: tuple[str, ...]) -> str:
         "SELECT DISTINCT unnest(json_keys(labels)) AS k FROM attempts WHERE labels IS NOT NULL ORDER BY k"
     )
     labels = [name for (name,) in found]
-    if key in labels:
-        return f"label:{key}"
+    for name in (key, LABEL_SPELLINGS.get(key)):
+        if name in labels:
+            return f"label:{name}"
     similar = difflib.get_close_matches(key, [*known, *labels], 1)
     do = f"Did you mean '{similar[0]}'?" if similar else f"Use one of {', '.join([*known, *labels])}."
     raise TrainfareError("--by", f"there is no key '{key}'", do)

@@ -22,6 +22,8 @@ CENT = Decimal("0.01")
 NONE = "-"
 NO_VALUE = "(none)"
 """A group whose key is unknown: a job without that label, or a payer that is not a job."""
+MOST_GROUPS = 10
+"""How many groups of idle cost are listed below a table; JSON has all of them."""
 NUMBER_COLUMNS = 8
 """The last columns of a report, which hold numbers; the ones before them are keys."""
 
@@ -110,6 +112,10 @@ def _non_job_payer(payer: NonJobPayer) -> dict[str, Any]:
         "reasons": [
             {"reason": reason, "cost": decimal_text(cost), "estimated": decimal_text(payer.estimated_by_reason[reason])}
             for reason, cost in payer.reasons
+        ],
+        "groups": [
+            {key: _json_value(value) for key, value in group.items()} | {"cost": decimal_text(cost)}
+            for group, cost in payer.groups
         ],
     }
 
@@ -322,6 +328,10 @@ def as_markdown(report: Report) -> str:
     return f"**{headline(report)}**\n\n{table}\n\n{quoting.visible(reconciliation_text(report))}\n"
 
 
+def _known(value: Any) -> str:
+    return NO_VALUE if value is None else quoting.one_line(str(value))
+
+
 def rate_notes(report: Report) -> list[str]:
     """Return what rates leave out, and the cost that they divide if it is not that of the books."""
     found, overall, currency = [], report.overall, report.question.currency
@@ -357,6 +367,10 @@ def notes(report: Report) -> list[str]:
         )
     for name, payer in _non_job_payers(report):
         found += [f"  {name}: {money(cost)} {reason}" for reason, cost in payer.reasons[:4] if cost]
+        found += [
+            f"  {name}: {money(cost)} in {', '.join(f'{key} {_known(value)}' for key, value in group.items())}"
+            for group, cost in payer.groups[:MOST_GROUPS]
+        ]
     if report.accuracy and report.accuracy.relative_error is not None:
         error = f"{report.accuracy.relative_error:.1%}"
         found.append(f"  Estimates of the last {report.accuracy.days} days were within {error} of the bill.")

@@ -93,7 +93,7 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
             TrainfareError: pages.errors.any_trainfare_error,
             problems.SignInRequiredError: problems.sign_in_redirect,
             HTTPException: pages.errors.unknown_url,
-            Exception: problems.internal_error_response,
+            Exception: pages.errors.internal_error,
         },
         lifespan=[lifespan],
         openapi_config=_openapi_config(),

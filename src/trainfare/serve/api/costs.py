@@ -52,6 +52,7 @@ class Period(msgspec.Struct):
 class Payer(msgspec.Struct):
     cost: str
     reasons: list[Row]
+    groups: list[Row]
 
 
 class Report(msgspec.Struct):

@@ -113,8 +113,8 @@ def teams(context: RequestContext) -> Panel:
 
     columns = [
         Column("team", "Team", "key", jobs_of_team),
-        Column("jobs", "Jobs", "count"),
-        Column("gpu_seconds", "GPU h", "hours"),
+        Column("jobs", "Jobs", "count", minor=True),
+        Column("gpu_seconds", "GPU h", "hours", minor=True),
         Column(
             "cost",
             f"Cost {context.currency}",

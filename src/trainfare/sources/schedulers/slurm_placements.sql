@@ -71,6 +71,7 @@ labeled AS (
     attempts.* EXCLUDE (owner, team, cost_center, tres, comment),
     gpu_micros // CASE WHEN has_slices THEN 1 ELSE 1000000 END AS gpu_parts,
     CASE WHEN has_slices THEN 1 ELSE 1000000 END AS gpu_part_micros,
+    gpu_models,
     cpus,
     memory_milli,
     coalesce(comments.owner, attempts.owner) AS owner,
@@ -101,6 +102,14 @@ on_nodes AS (
     len(machines) AS width
   FROM labeled
   JOIN slurm_hosts AS hosts ON labeled.nodes = hosts.nodes
+),
+-- Which GPUs a job held matters only on nodes with several models. A record does not say which node has which.
+mixed_nodes AS (
+  SELECT machine_id
+  FROM on_nodes
+  WHERE width = 1 OR NOT contains(gpu_models, ' and ')
+  GROUP BY machine_id
+  HAVING count(DISTINCT gpu_models) > 1 OR bool_or(contains(gpu_models, ' and '))
 )
 SELECT
   job_id,
@@ -127,7 +136,9 @@ SELECT
   unnumbered_run AS log_run,
   -- The parts of a heterogeneous job are one attempt, each with its own size.
   CASE WHEN word = 'RESIZING' AND NOT contains(job, '+') THEN ended END AS resized,
-  labels,
+  CASE WHEN mixed.machine_id IS NOT NULL AND (width = 1 OR NOT contains(gpu_models, ' and '))
+    THEN json_merge_patch(labels, json_object('gpu_model', gpu_models)) ELSE labels END AS labels,
   line
 FROM on_nodes
+LEFT JOIN mixed_nodes AS mixed USING (machine_id)
 ORDER BY line, position

@@ -39,7 +39,7 @@ CHANGED_FIELDS = (
     *("unit_price", "rate_cost", "at_least", "billed_part", "job"),
     *("rate", "rate_median", "rate_p95", "unbilled_wall_hours"),
 )
-"""Fields that are newer than the recorded figures, those that now count the days that are billed in full, and ids of jobs."""
+"""Fields that are newer than the recorded figures, that now count the days that are billed in full, and ids of jobs."""
 RATE_METRICS = ("M1", "M2", "M6", "M7", "M8", "M10")
 TABLES_BY_REFERENCE = (
     *("identity", "deliveries", "books", "book_deliveries", "book_files", "book_totals", "closings", "sightings"),

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 MONEY = "DECIMAL(38,12)"
 RATE = "DECIMAL(24,14)"
-TEXT = "VARCHAR"
-TIME = "TIMESTAMP"
+TEXT, TIME = "VARCHAR", "TIMESTAMP"
 
 BASES = ("effective", "billed", "list", "contracted")
 CONVERTED = ("converted_from", "rate", "rate_day", "rate_source", *(f"original_{basis}" for basis in BASES))

@@ -22,6 +22,7 @@ RECORDED_LATER = (FILES, EVENTS)
 TIME_CATEGORIES = ("compute", "platform")
 """The categories of which a machine without any has no known price."""
 LATEST = 2**62
+_CHUNK = 500
 NO_PRICE, UNKNOWN_MACHINE = "no known price", "no source knows this machine"
 BILLED, LEDGER = "billed already", "its cost comes from a ledger"
 REASONS = {
@@ -92,8 +93,16 @@ class _Facts:
     """What does not depend on the window."""
 
     machines: Mapping[int, Mapping[str, Any]]
-    attempts: Mapping[int, Mapping[str, Any]]
     sources: Sequence[Source]
+    attempts: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Those that held anything: most of them are over for a long time."""
+
+    def read_attempts(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Read the attempts that these rows name."""
+        missing = sorted({row["attempt"] for row in rows} - self.attempts.keys())
+        for first in range(0, len(missing), _CHUNK):
+            wanted = select(ATTEMPTS).where(ATTEMPTS.c.id.in_(missing[first : first + _CHUNK]))
+            self.attempts.update({row["id"]: {**row} for row in connection.execute(wanted).mappings()})
 
     def payer(self, attempt: int) -> Payer:
         row = self.attempts[attempt]
@@ -180,10 +189,9 @@ def _window(connection: Connection, facts: _Facts, bounds: tuple[int, int], slic
 
 def _facts(connection: Connection) -> _Facts:
     machines = {row["id"]: dict(row) for row in connection.execute(select(MACHINES)).mappings()}
-    attempts = {row["id"]: dict(row) for row in connection.execute(select(ATTEMPTS)).mappings()}
     rows = connection.execute(select(SOURCES).order_by(SOURCES.c.name)).mappings()
     sources = [Source(row["name"], row["complete_through"], row["problem"]) for row in rows]
-    return _Facts(machines, attempts, sources)
+    return _Facts(machines, sources)
 
 
 def _add_spend(connection: Connection, facts: _Facts, given: Slice, found: _Found) -> None:
@@ -191,7 +199,9 @@ def _add_spend(connection: Connection, facts: _Facts, given: Slice, found: _Foun
     buckets = given.buckets
     present = {(row["machine"], row["bucket"]): row for row in sums.presence(connection, given)}
     weights: dict[tuple[int, int], dict[Payer, int]] = {}
-    for row in sums.weights(connection, given):
+    held = sums.weights(connection, given)
+    facts.read_attempts(connection, held)
+    for row in held:
         weights.setdefault((row["machine"], row["bucket"]), {})[facts.payer(row["attempt"])] = row["weight"]
     charges: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     for row in sums.charges(connection, given):
@@ -256,7 +266,9 @@ def _holds(connection: Connection, facts: _Facts, given: Slice, machines: set[in
     """Return the holdings of some machines, where it takes more than their sums."""
     found: dict[int, list[Hold]] = {}
     if machines:
-        for row in sums.holdings(connection, Slice(given.starts, given.ends, frozenset(machines), given.known_at)):
+        held = sums.holdings(connection, Slice(given.starts, given.ends, frozenset(machines), given.known_at))
+        facts.read_attempts(connection, held)
+        for row in held:
             one = Hold(facts.payer(row["attempt"]), row["amount"], row["starts"], row["ends"])
             found.setdefault(row["machine"], []).append(one)
     return found
@@ -270,11 +282,12 @@ def _reason(machine: Mapping[str, Any], bucket: tuple[int, int]) -> str:
 
 def _unknown_machines(connection: Connection, facts: _Facts, given: Slice) -> list[Unknown]:
     found: dict[str, tuple[int, set[Payer]]] = {}
-    for row in sums.holdings(connection, given):
-        if row["machine"] is None:
-            seconds, payers = found.get(row["machine_name"], (0, set()))
-            length = min(row["ends"], given.ends) - max(row["starts"], given.starts)
-            found[row["machine_name"]] = seconds + length, payers | {facts.payer(row["attempt"])}
+    held = sums.unmatched(connection, given)
+    facts.read_attempts(connection, held)
+    for row in held:
+        seconds, payers = found.get(row["machine_name"], (0, set()))
+        length = min(row["ends"], given.ends) - max(row["starts"], given.starts)
+        found[row["machine_name"]] = seconds + length, payers | {facts.payer(row["attempt"])}
     return [Unknown(name, UNKNOWN_MACHINE, *_frozen(one)) for name, one in sorted(found.items())]
 
 

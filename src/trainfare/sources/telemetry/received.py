@@ -46,7 +46,7 @@ class Event:
     labels: frozenset[str]
     """The labels it states, as KEY:VALUE."""
     line: str
-    """The event as it was received, on one line."""
+    """The event as it was received, on one line, its fields in order: equal events have equal lines."""
 
     @property
     def is_end(self) -> bool:
@@ -71,7 +71,7 @@ def check(given: Any, now: datetime) -> Event | Refusal:
 def _check(given: Any, now: datetime) -> Event:
     if not isinstance(given, dict):
         raise _RefusedError(f"{_shown(given)} is not a JSON object", _SEE)
-    line = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    line = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True)
     if len(line.encode("utf-8", "surrogatepass")) > MAX_EVENT_BYTES:
         raise _RefusedError(f"the event has more than {MAX_EVENT_BYTES // 1024} KB", "Report less in one event.")
     if re.search("[\ud800-\udfff]|\\\\u0000", line):

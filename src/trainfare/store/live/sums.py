@@ -74,19 +74,16 @@ def crowded(connection: Connection, given: Slice) -> set[tuple[int, int]]:
 
 
 def holdings(connection: Connection, given: Slice) -> list[Mapping[str, Any]]:
-    """The holdings themselves, within the window; those of unknown machines too."""
-    return _intervals(connection, given, HOLDINGS)
+    """The holdings of some machines themselves, within the window."""
+    wanted = select(HOLDINGS).where(*_within(HOLDINGS, given), HOLDINGS.c.machine.is_not(None))
+    found = connection.execute(wanted.order_by(HOLDINGS.c.id)).mappings()
+    return [{**row} for row in found if given.machines is None or row["machine"] in given.machines]
 
 
-def presence_spans(connection: Connection, given: Slice) -> list[Mapping[str, Any]]:
-    """When machines existed, within the window."""
-    return _intervals(connection, given, PRESENCE)
-
-
-def _intervals(connection: Connection, given: Slice, table: Table) -> list[Mapping[str, Any]]:
-    wanted = select(table).where(_known(table, given), table.c.ends > given.starts, table.c.starts < given.ends)
-    found = connection.execute(wanted.order_by(table.c.id)).mappings().all()
-    return [dict(row) for row in found if given.machines is None or row["machine"] in given.machines]
+def unmatched(connection: Connection, given: Slice) -> list[Mapping[str, Any]]:
+    """The holdings of machines that no source knows, within the window."""
+    wanted = select(HOLDINGS).where(*_within(HOLDINGS, given), HOLDINGS.c.machine.is_(None))
+    return [{**row} for row in connection.execute(wanted.order_by(HOLDINGS.c.id)).mappings()]
 
 
 def _each(connection: Connection, given: Slice, query: Any) -> list[Mapping[str, Any]]:

@@ -28,6 +28,8 @@ PAGES = {
     "cost-trace-line": "/cost-trace/line?delivery=1&line=10790",
     "monthly-close": "/monthly-close",
     "findings": "/findings",
+    "finding": "/findings?code=F1",
+    "unallocated": "/unallocated",
     "rules": "/rules",
 }
 LOOKS = [("light", 1280), ("dark", 390), ("dark", 1280), ("light", 390)]

@@ -4,6 +4,7 @@ What it recorded must be what an independent reading of etcd shows, to the secon
 from the database below the API server, and is never killed. `make test-kubernetes`.
 """
 
+import json
 import random
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -356,3 +358,40 @@ def test_the_comparison_notices_an_end_that_is_wrong(off_by: int) -> None:
     assert not fits(heard, end + off_by * SECOND, None)
     assert not fits({"written": end, "heard": None}, end + SECOND, None)
     assert not fits(heard, end - 9 * SECOND, "2026-10-01T11:00:00Z and 2026-10-01T11:59:50Z")
+
+
+BILL = (
+    "BilledCost,EffectiveCost,BillingCurrency,ChargeCategory,ServiceCategory,BillingPeriodStart,BillingPeriodEnd,"
+    "ChargePeriodStart,ChargePeriodEnd,ResourceId\n"
+)
+
+
+def test_a_newcomer_gets_from_a_cluster_and_its_bill_to_cost(cluster: KubernetesCluster, tmp_path: Path) -> None:
+    """As on the page: init, collect, build. Every node costs 24 million for the day, so that seconds show."""
+    workspace, now = tmp_path / "costs", datetime.now(UTC)
+    name = job(cluster, "newcomer", "a100", 4, "4")
+    cluster.wait_until(lambda: cluster.pods(name, "Succeeded"), "the job is over")
+    (pod,) = cluster.pods(name, "Succeeded")
+
+    def trainfare(*arguments: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "trainfare", *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    trainfare("init", str(workspace), "--kubernetes", "--kubeconfig", str(cluster.kubeconfig()))
+    trainfare("collect", "-w", str(workspace))
+    month, after = now.strftime("%Y-%m-01"), (now.replace(day=1) + timedelta(days=32)).strftime("%Y-%m-01")
+    day, next_day = now.strftime("%Y-%m-%d"), (now + timedelta(days=1)).strftime("%Y-%m-%d")
+    times = ",".join(f"{one}T00:00:00Z" for one in (month, after, day, next_day))
+    lines = [f"24000000.00,24000000.00,USD,Usage,Compute,{times},{node}\n" for node in kubernetes_cluster.NODES]
+    (workspace / "bill.csv").write_text(BILL + "".join(lines), encoding="utf-8")
+    with (workspace / "trainfare.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[[source]]\nname = "cloud"\npath = "bill.csv"\n')
+    trainfare("build", "-w", str(workspace))
+    explained = json.loads(trainfare("explain", name, "-w", str(workspace), "--format", "json"))
+    seconds = ((written_end(pod) or now) - bound(pod)).total_seconds()
+    joined = time_of(cluster.node(pod["spec"]["nodeName"])["metadata"]["creationTimestamp"])
+    existed = time_of(f"{next_day}T00:00:00Z") - joined
+    expected_cost = Fraction(24_000_000) * Fraction(int(seconds) * 4, int(existed.total_seconds()) * 8)
+    assert abs(Fraction(explained["cost"]) - expected_cost) <= Fraction(1, 100), "to the cent"
+    trainfare("reconcile", "-w", str(workspace))

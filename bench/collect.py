@@ -27,7 +27,7 @@ STEPS = 5
 """Events in the life of a pod."""
 HEARTBEATS = 288
 PATHS = {"/api/v1/pods": "Pod", "/api/v1/nodes": "Node", "/apis/batch/v1/jobs": "Job"}
-PADDING = {"f:spec": {f"f:field{number}": {"f:name": {}, "f:value": {}} for number in range(60)}}
+PADDING: dict[str, Any] = {"f:spec": {f"f:field{number}": {"f:name": {}, "f:value": {}} for number in range(60)}}
 """What nobody reads, and every object has: about 2 KB."""
 
 

@@ -251,7 +251,7 @@ def sealed(folder: Path, errors: str = "") -> list[tuple[Any, ...]]:
 
 
 def test_a_killed_collector_records_what_happened_to_every_pod(cluster: KubernetesCluster, tmp_path: Path) -> None:
-    seed, rounds = random.randrange(10**6), max(SCALE // 3, 1)
+    seed, rounds = random.randrange(10**6), max(SCALE // 2, 1)
     announce("kubernetes", rounds)
     history = History(cluster)
     history.start()

@@ -31,7 +31,7 @@ STAGES = frozenset({"normalize", "allocate", "measures", "findings"})
 
 STARTS_PROCESSES = ("engine/", "collect/", "serve/databases/", "simulate/scorecard.py", "cli/run.py", "cli/gpu_use.py")
 PROCESS_MODULES = frozenset({"subprocess", "multiprocessing"})
-USES_NETWORK = ("engine/", "collect/", "files/", "serve/", "store/", "cli/serve.py", "cli/demo.py")
+USES_NETWORK = ("engine/", "collect/", "files/", "serve/", "store/", "cli/serve.py", "cli/demo.py", "cli/sync.py")
 NETWORK_MODULES = frozenset(
     {"socket", "ssl", "http.client", "urllib.request", "httpx", "requests", "s3fs", "uvicorn", "psycopg"}
 )

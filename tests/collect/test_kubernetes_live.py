@@ -16,6 +16,7 @@ from trainfare.collect.run import Collected, collect
 from trainfare.errors import TrainfareError, UnreachableError
 from trainfare.settings.collectors import CollectorSettings
 from trainfare.settings.config import Config
+from trainfare.sources.recordings import recording
 from trainfare.store import Store
 
 from . import kubernetes_server
@@ -29,11 +30,13 @@ COLUMNS = "job_id, attempt, machine_id, gpus, state, ended, json_extract_string(
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for less than with a real cluster."""
+    """Wait for less than with a real cluster, and read recordings by small parts."""
     monkeypatch.setattr(kubernetes, "QUIET_SECONDS", 0.4)
     monkeypatch.setattr(kubernetes, "GATHER_SECONDS", 0.05)
     monkeypatch.setattr(kubernetes, "UNNOTICED", timedelta(seconds=0.15))
     monkeypatch.setattr(kubernetes, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(recording, "_PAGE", 2)
+    monkeypatch.setattr(recording, "_LIGHT_PAGE", 3)
 
 
 @pytest.fixture

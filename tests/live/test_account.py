@@ -161,6 +161,40 @@ def test_an_idle_machine_of_a_cluster_waits_for_that_cluster_only(tmp_path: Path
         account.close()
 
 
+def test_a_collector_that_was_removed_does_not_stop_its_machines(tmp_path: Path) -> None:
+    both = Cluster(tmp_path, "lab", "far", machines="n1,4,\n")
+    with Store.open(tmp_path) as store:
+        account = LiveAccount(both.config, store)
+        both.hears(store, 26, (run(1, "n1", 4, 25, 25.5), True), collector="far")
+        both.hears(store, 30)
+        now(account, 30)
+        with account.read() as connection:
+            assert costs(window(connection, second(29), second(30))) == {}, "far may hold it"
+        account.close()
+        alone = Cluster(tmp_path, "lab", machines="n1,4,\n")
+        account = LiveAccount(alone.config, store)
+        account.refresh(at(30))
+        with account.read() as connection:
+            assert costs(window(connection, second(29), second(30))) == {"idle": "8.00"}
+        account.close()
+
+
+def test_an_old_file_does_not_hold_back_a_machine_that_is_collected(
+    cluster: Cluster, store: Store, account: LiveAccount
+) -> None:
+    log = "job_id,attempt,machine_id,started,ended,gpus,state\nold,1,n1,2026-10-02T01:00:00Z,2026-10-02T02:00:00Z,4,completed\n"
+    (cluster.folder / "jobs.csv").write_text(log, encoding="utf-8")
+    settings = cluster.folder / "trainfare.toml"
+    settings.write_text(settings.read_text(encoding="utf-8") + '[[source]]\npath = "jobs.csv"\n', encoding="utf-8")
+    account = LiveAccount(cluster.config, store)
+    cluster.hears(store, 30, (run(1, "n1", 4, 29), False))
+    now(account, 30)
+    with account.read() as connection:
+        assert costs(window(connection, second(29), second(30))) == {"1": "8.00"}
+        assert costs(window(connection, second(25), second(26))) == {"old": "8.00"}
+    account.close()
+
+
 def test_a_viewer_sees_only_its_own_jobs(cluster: Cluster, store: Store, account: LiveAccount) -> None:
     cluster.hears(store, 30, (run(1, "n1", 3, 29), False))
     now(account, 30)

@@ -43,7 +43,7 @@ READING = {
 """Commands that print figures, and how they are asked."""
 NOT_READING = {
     *("build", "close", "collect", "demo", "diff", "export", "gameday", "init", "rates", "reopen", "run", "sbom"),
-    *("serve", "simulate", "statement"),
+    *("serve", "simulate", "statement", "sync"),
     "verify",
 }
 """Commands that print no rows of data, or are tested by themselves."""

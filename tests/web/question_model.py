@@ -380,6 +380,13 @@ def _divided(cost: Decimal, micros: int) -> Decimal:
     return Decimal(int(size) if cost >= 0 else -int(size)).scaleb(-6)
 
 
+def _median(rates: list[Decimal]) -> Decimal:
+    """Return the mean of the one or two rates in the middle, to a millionth, half away from zero."""
+    exact = Fraction(rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2 * 10**6
+    size = (abs(exact) * 2 + 1) // 2
+    return Decimal(int(size) if exact >= 0 else -int(size)).scaleb(-6)
+
+
 def _row(money: dict[str, Decimal | None], hours: list[Hours], rates: list[Decimal], per: str) -> Row:
     wall, billed = (sum(map(_length, spans)) for spans in ([h.spans for h in hours], [h.billed for h in hours]))
     gpu, billed_gpu = (
@@ -396,7 +403,7 @@ def _row(money: dict[str, Decimal | None], hours: list[Hours], rates: list[Decim
         gpu_seconds=None if is_unknown else gpu,
         unbilled_gpu_seconds=None if is_unknown else gpu - billed_gpu,
         rate=rate,
-        rate_median=rates[max(ceil(len(rates) / 2) - 1, 0)] if rates else None,
+        rate_median=_median(rates) if rates else None,
         rate_p95=rates[max(ceil(Fraction(95, 100) * len(rates)) - 1, 0)] if rates else None,
         jobs=len(hours),
         estimated=money["estimated"] or Decimal(0),

@@ -60,7 +60,8 @@ PERIODS = (
     ("2026-10-05", "2026-10-17"),
     ("2026-10-28", "2026-11-04"),
 )
-LINKS_PER_PAGE = 14
+LEAST_FOLLOWED = 25
+LINKS_PER_PAGE = 8
 """How many links of a page a sample follows."""
 
 
@@ -138,6 +139,7 @@ def _values(made: Workspace) -> tuple[dict[str, list[str]], list[str]]:
         jobs = [job for (job,) in engine.rows(of_jobs)]
     found |= {"payer": ["jobs", "idle", "unallocated", "labels"], "state": ["completed", "failed", "preempted"]}
     found |= {"pool": ["large", "small", "(none)"], "team": ["nlp", "vision", "(none)"], "machine": ["gpu-1", "gpu-2"]}
+    found |= {"job": jobs[:5], "attempt": [f"{job}#1" for job in jobs[:5]], "resource": ["gpu-1", "gpu-3", "(none)"]}
     found |= {"attempt_state": ["preempted", "completed"], "gpu_model": ["H100", "(none)"], "cluster": ["main"]}
     return {key: values for key, values in found.items() if values}, jobs
 
@@ -163,9 +165,7 @@ def at_random(path: str, site: Site, chance: random.Random) -> str:
 
 
 def some(chance: random.Random) -> Callable[[list[Question]], Sequence[Question]]:
-    """All links in a campaign, a few of each kind otherwise."""
-    if soak.SCALE > 1:
-        return lambda questions: questions
+    """A few links of each kind."""
 
     def choose(questions: list[Question]) -> Sequence[Question]:
         kinds: dict[tuple[str, ...], list[Question]] = {}
@@ -178,38 +178,53 @@ def some(chance: random.Random) -> Callable[[list[Question]], Sequence[Question]
     return choose
 
 
-def follow(site: Site, seed: int, rounds: int) -> None:
-    """Follow links of every page without filters, then of pages under random ones, as every viewer."""
-    chance = random.Random(seed)
-    for viewer in VIEWERS:
-        crawl = Crawl(site.ask(viewer))
-        for path in pages(site, chance):
-            found = crawl.follow_all(path, some(chance))
-            assert viewer != "all" or found >= LEAST.get(path, LEAST_OF_ONE), f"{path} has only {found} linked figures"
-        for _ in range(rounds):
-            for path in chance.sample(pages(site, chance), 4):
-                crawl.follow_all(at_random(path, site, chance), some(chance))
-        assert not crawl.wrong, f"{len(crawl.wrong)} of {crawl.followed}, seed {seed}:\n" + "\n".join(crawl.wrong[:20])
-        assert sum(crawl.followed.values()) > 60, crawl.followed
+@dataclass(frozen=True)
+class Journey:
+    """Whose links to follow: of every page without filters, and of pages under random filters in so many rounds."""
+
+    seed: int = soak.SEED
+    rounds: int = 1
+    viewers: Sequence[str] = tuple(VIEWERS)
+    is_sample: bool = True
+    has_unallocated: bool = True
+
+    def follow(self, site: Site) -> None:
+        chance = random.Random(self.seed)
+        least = LEAST if self.has_unallocated else LEAST | {"/unallocated": 0}
+        choose = some(chance) if self.is_sample else lambda questions: questions
+        for viewer in self.viewers:
+            crawl = Crawl(site.ask(viewer))
+            for path in pages(site, chance):
+                found = crawl.follow_all(path, choose)
+                enough = viewer != "all" or found >= least.get(path, LEAST_OF_ONE)
+                assert enough, f"{path} has only {found} linked figures"
+            for _ in range(self.rounds):
+                for path in chance.sample(pages(site, chance), 4):
+                    crawl.follow_all(at_random(path, site, chance), choose)
+            wrong = "\n".join(crawl.wrong[:20])
+            assert not crawl.wrong, f"{len(crawl.wrong)} of {crawl.followed}, seed {self.seed}:\n{wrong}"
+            assert sum(crawl.followed.values()) >= LEAST_FOLLOWED, crawl.followed
+
+
+def demo(factory: pytest.TempPathFactory) -> Path:
+    folder = prebuilt.copy_of("demo-of-two-months", build_demo, factory)
+    settings = folder / "trainfare.toml"
+    settings.write_text(settings.read_text(encoding="utf-8") + SIGN_IN, encoding="utf-8")
+    return folder
 
 
 def test_figures_of_the_demo_lead_to_the_same_figures(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = prebuilt.copy_of("demo-of-two-months", build_demo, tmp_path_factory)
-    settings = folder / "trainfare.toml"
-    settings.write_text(settings.read_text(encoding="utf-8") + SIGN_IN, encoding="utf-8")
-    soak.announce("links of the demo", soak.SCALE)
-    with serve(folder) as site:
-        follow(site, soak.SEED, 2 * soak.SCALE)
+    with serve(demo(tmp_path_factory)) as site:
+        Journey(viewers=["all", "nlp"]).follow(site)
 
 
-@pytest.mark.parametrize("number", range(1 if soak.SCALE == 1 else soak.SCALE))
-def test_figures_of_any_company_lead_to_the_same_figures(number: int, tmp_path: Path) -> None:
-    soak.announce("links of a random company", soak.SCALE)
-    furnish_at_random(tmp_path, soak.SEED + number)
+def test_figures_of_a_random_company_lead_to_the_same_figures(tmp_path: Path) -> None:
+    furnish_at_random(tmp_path, soak.SEED)
     with serve(tmp_path) as site:
-        follow(site, soak.SEED + number, 5 * soak.SCALE)
+        Journey(rounds=3).follow(site)
 
 
+@pytest.mark.services
 def test_figures_with_estimates_budgets_and_converted_bills_lead_to_the_same_figures(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -218,7 +233,23 @@ def test_figures_with_estimates_budgets_and_converted_bills_lead_to_the_same_fig
     many = 'sign_in = "local"\nrequests_per_minute = 1000000'
     settings.write_text(settings.read_text(encoding="utf-8").replace('sign_in = "local"', many), encoding="utf-8")
     with serve(folder) as site:
-        follow(site, soak.SEED, 2 * soak.SCALE)
+        Journey(rounds=2, has_unallocated=False).follow(site)
+
+
+@pytest.mark.soak
+def test_all_figures_of_the_demo_lead_to_the_same_figures(tmp_path_factory: pytest.TempPathFactory) -> None:
+    soak.announce("links of the demo", soak.SCALE)
+    with serve(demo(tmp_path_factory)) as site:
+        Journey(rounds=soak.SCALE, is_sample=False).follow(site)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(1, 1 + soak.SCALE))
+def test_all_figures_of_any_company_lead_to_the_same_figures(number: int, tmp_path: Path) -> None:
+    soak.announce("links of a random company", soak.SCALE)
+    furnish_at_random(tmp_path, soak.SEED + number)
+    with serve(tmp_path) as site:
+        Journey(soak.SEED + number, rounds=10, is_sample=False).follow(site)
 
 
 def test_a_wrong_answer_a_missing_one_and_an_unmarked_figure_are_found() -> None:

@@ -96,3 +96,15 @@ def test_a_command_imports_no_other_command() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(ran.stdout.split()) == {"trainfare.cli.main", "trainfare.cli.interrupts"}
+
+
+def test_a_narrow_terminal_names_the_columns_that_it_leaves_out(
+    built: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = built.run("report")
+    assert "Columns that do not fit this terminal: of all, median, p95; --format csv has all." in ran.err
+    assert "median" not in ran.out
+    monkeypatch.setenv("COLUMNS", "120")
+    ran = built.run("report")
+    assert ("do not fit" in ran.err, "median" in ran.out) == (False, True)

@@ -69,7 +69,7 @@ def test_rates_creates_the_folder_it_writes_to(tmp_path: Path, capsys: pytest.Ca
 def test_a_job_of_another_month_is_reported_with_that_month(
     built: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran = built.run("explain", f"alone-{OCTOBER}")
+    ran = built.run("explain", f"alone-{OCTOBER}", "--month", NOVEMBER)
     assert ran.code == 2
     first, hint = ran.err.splitlines()
     assert first == f"explain: there is no job 'alone-{OCTOBER}' in the book of {NOVEMBER}"

@@ -97,7 +97,7 @@ def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> Bui
     account.write_shares(context.engine, month, draft.files["shares"])  # requires that they equal the charges
     tables.make_settings(context, inputs.charges.recorded_as_of)
     previous = draft.previous_files(inputs.unusable)
-    complete_through = tables.measure(context.engine, month, previous)
+    complete_through = tables.measure(context.engine, month, previous, labels=context.config.labels)
 
     context.progress(f"writing {month}")
     tables.write(context.engine, draft.files)

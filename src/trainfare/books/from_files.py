@@ -69,7 +69,7 @@ def build_from_files(
             account.run(engine, config, month, divides_work=not selection.only_cost)
             account.write_shares(engine, month, files["shares"])
             tables.make_settings(context, charges.recorded_as_of)
-            complete_through = tables.measure(engine, month, only_cost=selection.only_cost)
+            complete_through = tables.measure(engine, month, only_cost=selection.only_cost, labels=config.labels)
             progress(f"writing {month}")
             tables.write(engine, files)
             books.append(BookFiles(month, 0, files, complete_through))

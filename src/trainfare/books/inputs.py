@@ -150,7 +150,7 @@ def load_charges(
     context.progress("reading bills")
     overlaps.require_none(engine.reader, [file for file in delivered if file.is_bill])
     conversion = _conversion(context, delivered, booked)
-    bills = deliveries.charge_selects(engine.reader, config, delivered)
+    bills = deliveries.charge_selects(engine.reader, config, delivered, is_kept=True)
     selects = [conversion.convert(_only(select, closed), closed) for select in bills]
     kinds = facts.make_charges(engine, selects, rules.matched_columns(rules.in_force(config)))
     if ledgers.has_ledgers(delivered):

@@ -1,6 +1,6 @@
 """The tables of a book, made from the account of one month."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -122,10 +122,12 @@ def measure(
     month: Month,
     previous: Mapping[str, Location] = MappingProxyType({}),
     only_cost: bool = False,
+    labels: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> datetime | None:
     """Make the measures and findings of a month, or only `COST_TABLES`; return how far the bill is complete.
 
-    `previous` has the files of the current version, if there is one: its estimates are compared with the bill.
+    `previous` has the files of the current version, if there is one: its estimates are compared with the bill. `labels`
+    are the tags that the settings map.
     """
     through = complete_through(engine, month)
     second = int(through.timestamp()) if through else int(month.start.timestamp())
@@ -147,7 +149,7 @@ def measure(
         egress.run(engine)
         day = {"complete_through": str(second), "a_day_before": _timestamp(second - 86400)}
         engine.step(PACKAGE, "spend_rates", "spend_rates", day)
-        failure_modes.run(engine, month)
+        failure_modes.run(engine, month, labels)
     return through
 
 

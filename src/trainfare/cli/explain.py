@@ -1,36 +1,32 @@
 """`trainfare explain`: trace a job's cost to rules, pots and bill lines."""
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trainfare import quoting
-from trainfare.cli import options, published, terminal
+from trainfare.cli import options, period, published, terminal
+from trainfare.cli.job_trace import Answer, JobTrace
 from trainfare.errors import TrainfareError
 from trainfare.money import decimal_text
-from trainfare.query.explain import Explanation, JobNotFoundError
-from trainfare.query.stored import select_of
+from trainfare.query.window import Window
 from trainfare.report import records
-from trainfare.report.render import money
+from trainfare.report.render import money, utc_text
 
 if TYPE_CHECKING:
     from trainfare.books.reopen import ConvertedLine
-    from trainfare.engine.duckdb import DuckDB
-    from trainfare.store import Book, Store
 
 
 FIRST_ROWS = 20
 FIRST_CONVERTED = 3
 """How many lines of native bills are shown with their conversion, unless all rows are."""
-LONGEST_EXPRESSION = 160
 WIDE = 140
 """From this width on, a terminal has room for the weights next to their ratio."""
 RULE_COLUMNS = ("rule", "among", "weighed_by", "category", "pots", "cost")
@@ -63,7 +59,8 @@ class Section:
 @click.command()
 @click.argument("job")
 @options.workspace_option
-@options.month_option
+@period.period_options
+@period.where_option
 @click.option("--version", type=int, help="A version of the month.  [default: the newest]")
 @options.basis_option
 @options.currency_option
@@ -74,6 +71,9 @@ def explain(
     job: str,
     workspace: Path,
     month: str | None,
+    start: str | None,
+    end: str | None,
+    where: tuple[str, ...],
     version: int | None,
     basis: str,
     currency: str | None,
@@ -81,60 +81,56 @@ def explain(
     all_rows: bool,
     format_: str,
 ) -> None:
-    """Trace the cost of JOB to rules, pots, weights and bill lines, which add up to the published figure."""
-    from trainfare.books import reopen
-    from trainfare.engine.choice import embedded
+    """Trace the cost of JOB to rules, pots, weights and bill lines, which add up to the published figure.
 
-    with ExitStack() as stack:
+    Without a month, it is the newest one that has the job. With times, it is the cost of these hours.
+
+    \b
+    trainfare explain JOB --from 2026-10-05 --to 2026-10-11
+    trainfare explain JOB --from 2026-10-05T06:00Z --to 2026-10-05T18:00Z --where category=compute
+    """
+    wanted = period.parse(month, start, end)
+    if version and wanted.is_days:
+        raise TrainfareError("--version", "days are in books of several versions", "Use it with --month.")
+    with ExitStack() as stack, terminal.progress() as progress:
         config = options.load_settings(workspace)
         store = published.open_store(stack, config, workspace)
-        book = published.latest(store, options.parse_month(month), version)
-        engine = stack.enter_context(embedded())
-        with terminal.progress() as progress:
-            progress(f"opening {book.month}")
-            try:
-                found = reopen.explain(store, book, engine, job, basis, currency, config.currency)
-            except JobNotFoundError as error:
-                raise _job_not_found(store, book, engine, job, error.suggestions) from None
-            shown = [(line["delivery"], line["line"]) for line in found.lines][
-                : 100_000 if all_rows else FIRST_CONVERTED
-            ]
-            converted = reopen.converted_lines(store, engine, shown) if with_lines else []
-    if found.explained != found.stored:
-        what = f"the parts add up to {found.explained}, but the book says {found.stored}"
-        raise TrainfareError(f"explain {job}", what, "Internal error; please report it.")
+        trace = JobTrace(store, job, basis, currency, config.currency)
+        answer = trace.answer(wanted, version, where, progress)
+        lines = [(line["delivery"], line["line"]) for line in answer.found.lines]
+        shown = lines[: 100_000 if all_rows else FIRST_CONVERTED]
+        answer = replace(answer, converted=trace.converted(shown) if with_lines else [])
+    _show(answer, with_lines, all_rows, format_)
+
+
+def _show(answer: Answer, with_lines: bool, all_rows: bool, format_: str) -> None:
+    found = answer.found
     if format_ == "json":
-        print(_json(found, str(book.month), book.version, converted))
+        print(_json(answer))
     elif format_ == "csv":
         print(records.as_csv(found.lines), end="")
     else:
         max_rows = 100_000 if all_rows else FIRST_ROWS
         print_section = _print_markdown if format_ == "md" else _print_table
-        for section in _sections(found, with_lines, is_wide=format_ == "md" or terminal.width() >= WIDE):
+        for section in _sections(answer, with_lines, is_wide=format_ == "md" or terminal.width() >= WIDE):
             print_section(section, max_rows)
-        for one in converted:
+        for one in answer.converted:
             print_section(_conversion_section(one), 100_000)
-        _print_sum(found, with_lines)
+        _print_sum(answer, with_lines)
+        _print_others(answer)
 
 
-def _job_not_found(store: "Store", book: "Book", engine: "DuckDB", job: str, suggestions: list[str]) -> TrainfareError:
-    """Return the error for a job that is not in this book: name the months that have it, or how to list jobs."""
-    from trainfare.query import job_names
-
-    books = (store.catalog.latest(one) for one in store.catalog.months() if one != book.month)
-    attempts = {other.month: f"({select_of(store.files(other), 'book_attempts')})" for other in books if other}
-    months = [str(month) for month, rows in attempts.items() if job_names.find_in(engine, rows, job)]
-    list_command = options.command(f"report --by job --month {book.month}")
-    error = JobNotFoundError(job, str(book.month), suggestions, list_command)
-    if months:
-        line = options.command(f"explain {shlex.quote(job)} --month {months[-1]}")
-        return TrainfareError(error.where, error.what, f"It is in {', '.join(months)}: {line}")
-    return error
+def _print_others(answer: Answer) -> None:
+    """Print what other books have for the job, and the command that explains it."""
+    for month, cost in answer.others.items():
+        line = options.command(f"explain {shlex.quote(answer.found.job_id)} --month {month}")
+        terminal.show(f"It also has {money(cost)} {answer.found.currency} in the book of {month}: {line}")
 
 
-def _sections(found: Explanation, with_lines: bool, is_wide: bool) -> Iterator[Section]:
+def _sections(answer: Answer, with_lines: bool, is_wide: bool) -> Iterator[Section]:
     """Yield the rules, the pots and, if wanted, the bill lines of a job."""
-    title = f"Job {found.job_id}: {money(found.stored)} {found.currency} ({found.basis} cost)"
+    found = answer.found
+    title = f"Job {found.job_id}, {_covered(answer)}: {money(found.stored)} {found.currency} ({found.basis} cost)"
     yield Section(title, found.rules, RULE_COLUMNS)
     pots = [
         pot
@@ -150,36 +146,23 @@ def _sections(found: Explanation, with_lines: bool, is_wide: bool) -> Iterator[S
         yield Section("Bill lines", rows, [name for name in LINE_COLUMNS if is_converted or name != "converted"])
 
 
+def _covered(answer: Answer) -> str:
+    """Return what the answer covers: a book, days of which the last is included, or hours."""
+    if answer.times is None:
+        return f"{answer.books[0].month} version {answer.books[0].version}"
+    start, end = answer.times
+    if start.time() == end.time() == datetime.min.time():
+        return str(Window(start.date(), end.date()))
+    return f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
+
+
 def _conversion_section(one: "ConvertedLine") -> Section:
     """Return how a row of a native bill became a charge: the row's values, the expression and the FOCUS value."""
-    made = one.conversion
-    given = {_bare(name): (name, value) for name, value in made.native.items()}
-    rows = []
-    for column, expression in made.expressions.items():
-        if made.focus.get(column) is None:
-            continue
-        words = dict.fromkeys(_bare(word) for word in re.findall(r"[\w/:]+|\"[^\"]+\"", expression))
-        native = [f"{given[word][0]}={_shown(given[word][1])}" for word in words if word in given]
-        rows.append(
-            {
-                "focus_column": column,
-                "focus_value": _shown(made.focus.get(column)),
-                "native_columns": ", ".join(text for text in native if not text.endswith("=")),
-                "mapping": expression
-                if len(expression) <= LONGEST_EXPRESSION
-                else f"{expression[:LONGEST_EXPRESSION]} ...",
-            }
-        )
+    from trainfare.report.converted_rows import side_by_side
+
     title = f"{one.file}:{one.file_line}, from the row on the bill to FOCUS"
+    rows = side_by_side(one.conversion)
     return Section(title, rows, ("focus_column", "focus_value", "native_columns", "mapping"))
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def _shown(value: object) -> str:
-    return "" if value is None else (decimal_text(value) or "") if isinstance(value, Decimal) else str(value)
 
 
 def _print_table(section: Section, max_rows: int) -> None:
@@ -195,13 +178,15 @@ def _print_markdown(section: Section, max_rows: int) -> None:
     )
 
 
-def _print_sum(found: Explanation, with_lines: bool) -> None:
-    """Print the sum of the parts next to the published figure."""
+def _print_sum(answer: Answer, with_lines: bool) -> None:
+    """Print the sum of the parts next to the published figure; hours have no published figure."""
+    found = answer.found
     by_spend = sum(pot["part"] for pot in found.pots if pot["period_start"] is None)
     if with_lines and by_spend:
         terminal.show(f"Pots split by spend: {decimal_text(by_spend)}, a part of every line that their rules match")
     stored, explained = decimal_text(found.stored), decimal_text(found.explained)
-    terminal.show(f"Sum of the parts: {explained} {found.currency}. Published: {stored}.")
+    published_ = f" Published: {stored}." if answer.times is None else ""
+    terminal.show(f"Sum of the parts: {explained} {found.currency}.{published_}")
     if not with_lines:
         terminal.message("Show the bill lines with --lines, every row with --all.")
 
@@ -223,20 +208,23 @@ def _when(pot: dict[str, Any]) -> str:
     return f"{pot['period_start']:%m-%d %H:%M} +{length}"
 
 
-def _json(found: Explanation, month: str, version: int, converted: Sequence["ConvertedLine"]) -> str:
+def _json(answer: Answer) -> str:
     def plain(rows: list[dict[str, object]]) -> list[dict[str, object]]:
         return [{key: records.json_value(value) for key, value in row.items()} for row in rows]
 
+    found, single = answer.found, answer.books[0] if answer.times is None else None
     return json.dumps(
         {
             "schema_version": 1,
             "job": found.job_id,
-            "month": month,
-            "version": version,
+            "month": str(single.month) if single else None,
+            "version": single.version if single else None,
+            **({} if answer.times is None else {"window": _window(answer)}),
             "basis": found.basis,
             "currency": found.currency,
             "cost": decimal_text(found.stored),
             "explained": decimal_text(found.explained),
+            "other_months": [{"month": str(one), "cost": decimal_text(cost)} for one, cost in answer.others.items()],
             "rules": plain(found.rules),
             "pots": plain(found.pots),
             "lines": plain(found.lines),
@@ -248,8 +236,14 @@ def _json(found: Explanation, month: str, version: int, converted: Sequence["Con
                     "mapping": one.conversion.expressions,
                     "focus": plain([one.conversion.focus])[0],
                 }
-                for one in converted
+                for one in answer.converted
             ],
         },
         indent=2,
     )
+
+
+def _window(answer: Answer) -> dict[str, Any]:
+    assert answer.times is not None
+    start, end = map(utc_text, answer.times)
+    return {"start": start, "end": end, "books": [str(book.month) for book in answer.books]}

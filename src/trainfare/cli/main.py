@@ -41,6 +41,7 @@ GROUPS = {
     "Live": {
         "collect": ("trainfare.cli.collect:collect", "Query running systems, and record what they say."),
         "live": ("trainfare.cli.live:live", "What is being spent now, and by whom, to the second."),
+        "sync": ("trainfare.cli.sync:sync", "Send spooled events of jobs to a server."),
         "run": ("trainfare.cli.run:run", "Run a training program and record what it does."),
     },
     "Share": {

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.text import Text
 
-from trainfare.cli import options, output, published, terminal
+from trainfare.cli import options, output, period, published, terminal
 from trainfare.cli.output import Listing
 from trainfare.query import keys
 from trainfare.query import metrics as measuring
 from trainfare.query.cost import Question
-from trainfare.report import records
+from trainfare.report import records, render
 from trainfare.tables import CHECKPOINTING
 
 SIMULATED_JOBS = 10
@@ -43,7 +44,8 @@ FIELDS = {
 
 @click.command()
 @options.workspace_option
-@options.month_option
+@period.period_options
+@period.where_option
 @click.option(
     "--by", multiple=True, help="Group by up to three keys: job, team, project, a label, day ...  [default: team]"
 )
@@ -55,6 +57,9 @@ FIELDS = {
 def metrics(
     workspace: Path,
     month: str | None,
+    start: str | None,
+    end: str | None,
+    where: tuple[str, ...],
     by: tuple[str, ...],
     only: tuple[str, ...],
     basis: str,
@@ -70,25 +75,49 @@ def metrics(
     """
     with ExitStack() as stack:
         config = options.load_settings(workspace)
-        opened = published.open_book(stack, config, workspace, options.parse_month(month), with_grains=True)
+        store = published.open_store(stack, config, workspace)
+        wanted = period.parse(month, start, end)
+        _, opened, days = published.open_period(stack, store, wanted, with_grains=True)
         chosen = opened.currency(currency, config.currency, basis)
-        question = Question(keys.parse(list(by) or ["team"], opened.engine), basis, "wall", scope, chosen)
+        grouped, filters = keys.parse(list(by) or ["team"], opened.engine), period.filters(where, opened)
+        question = Question(grouped, basis, "wall", scope, chosen, days, filters)
         found = measuring.rows(opened, question, only)
-    if format_ == "table":
-        found = _first_of_each(found)
-    _show("metrics", found, format_, {"basis": basis, "scope": scope, "currency": chosen})
+        covered = render.window(opened.covered(days))
+        heading = f"{render.period(opened.covered(days))} ({chosen}, {basis} cost, {scope} scope)"
+    if format_ == "table" and found:
+        terminal.show(Text(f"Metrics, {heading}\n", style="bold"))
+        _show_by_metric(found)
+    else:
+        _show("metrics", found, format_, {"basis": basis, "scope": scope, "currency": chosen, "window": covered})
 
 
-def _first_of_each(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the first rows of each metric, and print how many are left out."""
-    shown = []
+def _show_by_metric(found: list[dict[str, Any]]) -> None:
+    """Print one table for each metric, with its name and unit; parts of a cost are percentages."""
     for code in dict.fromkeys(row["metric"] for row in found):
         rows = [row for row in found if row["metric"] == code]
-        shown += rows[:ROWS_PER_METRIC]
+        units = {row["unit"] for row in rows}
+        is_divided = any(row["denominator"] not in (None, 1) for row in rows)
+        shown = [_for_people(row, with_parts=is_divided, with_unit=len(units) > 1) for row in rows]
+        unit = f", {rows[0]['unit']}" if len(units) == 1 else ""
+        columns = [name for name in shown[0] if any(row[name] is not None for row in shown)]
+        title = f"{code} {rows[0]['metric_name']}{unit}"
+        terminal.show(Text(title, style="bold"))
+        terminal.show(records.as_table("", shown[:ROWS_PER_METRIC], columns))
         if len(rows) > ROWS_PER_METRIC:
             more = terminal.count(len(rows) - ROWS_PER_METRIC, "more row")
             terminal.message(f"{code}: {more}; list them with --metric {code} --format csv")
-    return shown
+        terminal.show("")
+
+
+def _for_people(row: dict[str, Any], with_parts: bool, with_unit: bool) -> dict[str, Any]:
+    """Return the cells of a metric's row: its group, its value, and what is divided by what."""
+    named = ("metric", "metric_name", "numerator", "denominator", "value", "unit", "note")
+    cells = {name: value for name, value in row.items() if name not in named}
+    value = row["value"]
+    if value is not None and row["unit"].startswith("of "):
+        value = f"{100 * value:.2f} %"
+    parts = {"cost": row["numerator"], "divided_by": row["denominator"]} if with_parts else {}
+    return cells | {"value": value} | ({"unit": row["unit"]} if with_unit else {}) | parts | {"note": row["note"]}
 
 
 @click.command()

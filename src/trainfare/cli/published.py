@@ -1,9 +1,12 @@
 """Open published books for a command."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 
 from trainfare.cli import options, terminal
+from trainfare.cli.period import Period
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
 from trainfare.query.open_books import OpenBooks, open_books
@@ -47,6 +50,40 @@ def newest(store: Store, month: Month | None) -> Book:
     return book
 
 
+def open_period(
+    stack: ExitStack, store: Store, period: Period, with_grains: bool = False, version: int | None = None
+) -> tuple[list[Book], OpenBooks, tuple[date, date] | None]:
+    """Open the newest versions of the books that a period is answered from; return them, and the days to select.
+
+    Days are also in books of other months: in what these adjust, and in what was billed a month late.
+    """
+    if not period.is_days:
+        book, opened = open_latest(stack, store, period.month, with_grains, version)
+        return [book], opened, None
+    from trainfare.engine.choice import embedded
+    from trainfare.query.stored import cost_days
+
+    months = charged_months(store) or [newest(store, None).month]
+    window = period.window(months)
+    engine = stack.enter_context(embedded())
+    books = [
+        book
+        for book in (latest(store, month) for month in months)
+        if window.overlaps(book.month) or window.has_any(cost_days(engine, store.files(book)))
+    ]
+    files = [store.files(book, others=store.others_of(book)) for book in books]
+    return books, with_files(open_books(engine, files), store, books, with_grains), window.days
+
+
+def with_files(opened: OpenBooks, store: Store, books: Sequence[Book], with_grains: bool) -> OpenBooks:
+    """Answer from the files of the grains of these books, which are made if they do not exist, or from the books."""
+    from trainfare.query.grains import files
+    from trainfare.query.grains.parts import GrainFolder
+
+    folders = [GrainFolder(store, book, store.others_of(book)) for book in books]
+    return files.with_files(opened, folders) if with_grains else opened
+
+
 def open_book(
     stack: ExitStack, config: Config, workspace: Path, month: Month | None, with_grains: bool = False
 ) -> OpenBooks:
@@ -56,18 +93,15 @@ def open_book(
 
 
 def open_latest(
-    stack: ExitStack, store: Store, month: Month | None, with_grains: bool = False
+    stack: ExitStack, store: Store, month: Month | None, with_grains: bool = False, version: int | None = None
 ) -> tuple[Book, OpenBooks]:
-    """Return the newest version of a month, and open it for queries.
+    """Return a version of a month, by default the newest, and open it for queries.
 
     With `with_grains`, answers come from the files of its grains, which are made if they do not exist.
     """
     from trainfare.engine.choice import embedded
-    from trainfare.query.grains import files
-    from trainfare.query.grains.parts import GrainFolder
 
-    book = latest(store, month)
+    book = latest(store, month, version)
     engine = stack.enter_context(embedded())
-    others = store.others_of(book)
-    opened = open_books(engine, [store.files(book, others=others)])
-    return book, files.with_files(opened, GrainFolder(store, book, others)) if with_grains else opened
+    opened = open_books(engine, [store.files(book, others=store.others_of(book))])
+    return book, with_files(opened, store, [book], with_grains)

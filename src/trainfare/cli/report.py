@@ -1,21 +1,24 @@
 """`trainfare report`: cost per training hour, from files or from a published book."""
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 
 import click
 import msgspec
 from rich.text import Text
 
-from trainfare.cli import options, published, terminal
+from trainfare.cli import options, period, published, terminal
+from trainfare.cli.period import Period
 from trainfare.errors import TrainfareError
 from trainfare.files.locations import use_endpoint
-from trainfare.period import Month
-from trainfare.query import cost, keys
+from trainfare.query import cost, keys, month_cost
 from trainfare.query.open_books import OpenBooks, open_books
 from trainfare.report import render
 from trainfare.settings.config import Config, SourceSettings, load
+from trainfare.store import Book
 
 MAX_TABLE_GROUPS = 1000
 """Groups that a table shows by default: laying out a million rows would take minutes."""
@@ -39,7 +42,8 @@ MAX_TABLE_GROUPS = 1000
     "--zone", help="Time zone of times without an offset, except in bills, such as Europe/Berlin.  [default: UTC]"
 )
 @options.workspace_option
-@options.month_option
+@period.period_options
+@period.where_option
 @click.option(
     "--by",
     multiple=True,
@@ -77,6 +81,9 @@ def report(
     zone: str | None,
     workspace: Path,
     month: str | None,
+    start: str | None,
+    end: str | None,
+    where: tuple[str, ...],
     by: tuple[str, ...],
     basis: str,
     per: str,
@@ -91,25 +98,43 @@ def report(
     \b
     From files:        trainfare report bill.csv --jobs jobs.csv [--machines machines.csv]
     From a workspace:  trainfare report [--month 2026-10] --by team --by project
+    Some days:         trainfare report --from 2026-10-05 --to 2026-10-11 --where team=nlp
     """
     _require_productive(per)
     with ExitStack() as stack:
-        wanted = options.parse_month(month)
+        wanted = period.parse(month, start, end)
         if bills or jobs or machines or others:
             config = _file_config(bills, jobs, (*machines, *others), config_path, zone)
-            opened = _open_files(stack, config, wanted, only_cost=per != "productive")
+            opened, days = _open_files(stack, config, wanted, only_cost=per != "productive")
+            books: list[Book] = []
         else:
             config = options.load_settings(workspace)
-            opened = published.open_book(stack, config, workspace, wanted, with_grains=True)
-        question = cost.Question(
+            store = published.open_store(stack, config, workspace)
+            books, opened, days = published.open_period(stack, store, wanted, with_grains=True)
+        grouped, chosen = (
             keys.parse(list(by) or ["team"], opened.engine),
-            basis,
-            per,
-            scope,
             opened.currency(currency, config.currency, basis),
-            productive=productive,
         )
-        show(cost.report(opened, question, top or (MAX_TABLE_GROUPS if format_ == "table" else None)), format_)
+        filters = period.filters(where, opened)
+        question = cost.Question(grouped, basis, per, scope, chosen, days, filters, productive)
+        answer = cost.report(opened, question, top or (MAX_TABLE_GROUPS if format_ == "table" else None))
+    show(answer, format_)
+    if format_ == "table":
+        _explain_selection(answer, books, where)
+
+
+def _explain_selection(answer: cost.Report, books: Sequence[Book], where: tuple[str, ...]) -> None:
+    """Print what is different from the figures as billed, and where nothing was found."""
+    if where and not answer.total and not answer.rows:
+        terminal.message(f"  Nothing matches {' and '.join(where)}. List the values of a key with --by KEY.")
+    if answer.covered.is_days and not where and answer.question.scope == "full":
+        billed = month_cost.as_billed(books, answer.question)
+        if billed is not None and billed != answer.total:
+            months = ", ".join(str(book.month) for book in month_cost.whole_months(books, answer.question))
+            terminal.message(
+                f"  As billed, {months} cost {render.money(billed)}: a book may have cost for days of other months "
+                "(see --month)."
+            )
 
 
 def show(answer: cost.Report, format_: str) -> None:
@@ -124,6 +149,8 @@ def show(answer: cost.Report, format_: str) -> None:
         terminal.show(Text(render.headline(answer), style="bold"))
         terminal.show(render.as_table(answer, terminal.width()))
         terminal.show(render.reconciliation_text(answer))
+        if hidden := render.left_out(answer, terminal.width()):
+            terminal.message(f"  Columns that do not fit this terminal: {', '.join(hidden)}; --format csv has all.")
         for line in render.notes(answer):
             terminal.message(line)
 
@@ -148,7 +175,10 @@ def _file_config(
     return msgspec.structs.replace(config, source=sources, folder=Path("/"))
 
 
-def _open_files(stack: ExitStack, config: Config, month: Month | None, only_cost: bool) -> OpenBooks:
+def _open_files(
+    stack: ExitStack, config: Config, wanted: Period, only_cost: bool
+) -> tuple[OpenBooks, tuple[date, date] | None]:
+    """Build the books of files; return them, and the days to select."""
     from trainfare.books.from_files import Selection, build_from_files
     from trainfare.engine.choice import embedded
     from trainfare.sources import deliveries
@@ -158,9 +188,10 @@ def _open_files(stack: ExitStack, config: Config, month: Month | None, only_cost
     engine = stack.enter_context(embedded())
     notices: list[str] = []
     with terminal.progress() as progress:
-        selection = Selection(month, only_cost, required_kinds=(Kind.BILL, Kind.JOBS))
+        selection = Selection(wanted.month, only_cost, required_kinds=(Kind.BILL, Kind.JOBS))
         books = build_from_files(config, folder, engine, selection, progress, notice=notices.append)
     for notice in notices:
         terminal.message(notice)
     terminal.report_unread(deliveries.unread_columns(engine, config))
-    return open_books(engine, books)
+    days = wanted.window([book.month for book in books]).days if wanted.is_days else None
+    return open_books(engine, books), days

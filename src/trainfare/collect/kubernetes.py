@@ -11,6 +11,7 @@
 - The cursor holds the uid of the cluster, too: a kubeconfig that suddenly names another one records nothing.
 """
 
+import hashlib
 import json
 import math
 import queue
@@ -20,6 +21,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+
+import msgspec
 
 from trainfare.collect import kubernetes_kinds
 from trainfare.collect.kubernetes_api import (
@@ -120,6 +123,8 @@ class _Recorder:
         self._cluster = query.options.get("cluster", query.name)
         self._state = self._known_cluster()
         self._refused: list[Place] = []
+        self._said: dict[str, bytes] = {}
+        """What the watch last said of each object that is not over: most of its events say the same once more."""
         self._news: queue.Queue[_Message | BaseException] = queue.Queue(MOST_EVENTS)
         try:
             self._places = places(api)
@@ -249,14 +254,25 @@ class _Recorder:
         """Return what an event says. Of a removal while nobody listened, the last state, then that it is gone."""
         if one.type == "BOOKMARK":
             return []
-        if one.type != "DELETED":
-            return [self._observed(one.place, Op.SEEN, one.object)]
         last = self._observed(one.place, Op.SEEN, one.object)
+        if one.type != "DELETED":
+            return [] if self._is_repeated(last) else [last]
+        self._said.pop(last.uid, None)
         if last.op is Op.ENDED:
             return [last]
         if one.is_late:
             return [last, self._gone(one.place, last.uid, one.since)]
         return [self._observed(one.place, Op.DELETED, one.object, one.at)]
+
+    def _is_repeated(self, one: Observed) -> bool:
+        """Return whether the watch said the same before."""
+        if one.op is Op.ENDED:
+            self._said.pop(one.uid, None)
+            return False
+        said = hashlib.blake2b(msgspec.json.encode(one.fields), digest_size=16).digest()
+        is_repeated = self._said.get(one.uid) == said
+        self._said[one.uid] = said
+        return is_repeated
 
     # Observations
 

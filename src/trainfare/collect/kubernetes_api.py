@@ -5,7 +5,6 @@ own, because a collector has to see where a watch ends and what time the server 
 differs from ours by more than the second that its answers are rounded to.
 """
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from trainfare.collect.kubernetes_kinds import KINDS, Kind
 from trainfare.collect.protocol import Query
@@ -129,13 +130,15 @@ class Api:
                     response.read()
                     self._require_success(response, is_last=True)
                 self._read_clock(response)
-                for line in response.iter_lines():
-                    yield self._event(line)
+                pending = b""
+                for chunk in response.iter_bytes():
+                    *lines, pending = (pending + chunk).split(b"\n")
+                    yield from map(self._event, lines)
         except (httpx2.HTTPError, httpx2.StreamError):
             raise BrokenError from None
 
-    def _event(self, line: str) -> Event:
-        document = self._document(line.encode())
+    def _event(self, line: bytes) -> Event:
+        document = self._document(line)
         event = Event(document["type"], document["object"])
         if event.type == "ERROR":
             code = event.object.get("code")
@@ -147,7 +150,7 @@ class Api:
 
     def _document(self, content: bytes) -> Any:
         try:
-            return json.loads(content)
+            return msgspec.json.decode(content)
         except ValueError:
             do = "Check the address in the kubeconfig: something else may answer there, such as a proxy."
             raise UnreachableError(self.where, "the answer is not one of a Kubernetes API server", do) from None

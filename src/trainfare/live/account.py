@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert
 
 from trainfare.live import holdings, prices
-from trainfare.live.holdings import FILES, Held
+from trainfare.live.holdings import Held
 from trainfare.live.prices import Fleet
 from trainfare.period import Month
 from trainfare.settings.config import Config
@@ -53,7 +53,7 @@ class LiveAccount:
             yield connection
 
     def close(self) -> None:
-        self.database.engine.dispose()
+        self.database.close()
 
     def read_prices(self, as_of: datetime) -> Fleet:
         """Read the sources, and store what machines cost from where their bills end."""
@@ -77,7 +77,7 @@ class LiveAccount:
             return self.refresh(now)
         # How far collectors are is looked up first: what they record in the meantime is complete for an earlier time.
         through = {one: self.store.catalog.recordings.state(one).complete_through for one in self._collectors()}
-        held = holdings.follow(self.store, fleet)
+        held = holdings.follow(self.store, self.database, fleet)
         moment = now or datetime.now(UTC)
         unknown = {one["machine_name"] for one in held.holdings if one["resource"] is None}
         with self.database.write() as connection:
@@ -146,9 +146,7 @@ def _store(connection: Connection, held: Held) -> int:
 def _store_sources(
     connection: Connection, through: Mapping[str, datetime | None], held: Held, moment: datetime
 ) -> None:
-    known = {name: int(end.timestamp()) if end else None for name, end in through.items()}
-    if held.files_through is not None:
-        known[FILES] = held.files_through
+    known = {name: int(end.timestamp()) if end else None for name, end in through.items()} | held.through
     checked_at = int(moment.timestamp() * 1_000_000)
     connection.execute(delete(SOURCES))
     rows = [{"name": name, "complete_through": end, "checked_at": checked_at} for name, end in sorted(known.items())]

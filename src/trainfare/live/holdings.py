@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trainfare.allocate.weight_measures import MEASURES
+from trainfare.books import received
 from trainfare.books.given_labels import current as current_labels
 from trainfare.engine.choice import embedded
 from trainfare.engine.duckdb import DuckDB
@@ -21,14 +22,16 @@ from trainfare.sources.deliveries import DeliveredFile
 from trainfare.sources.kinds import Kind
 from trainfare.sources.recordings import recording
 from trainfare.sources.recordings.loading import load_rows
+from trainfare.sources.telemetry import events
 from trainfare.sources.telemetry.event_format import DECLARED
 from trainfare.store import Store
+from trainfare.store.live.database import LiveDatabase
 from trainfare.store.live.tables import FOREVER
 from trainfare.store.recordings import sealing
 from trainfare.tables import LABELS, PLACEMENTS
 
-FILES = "files"
-"""The source of what job logs in files say."""
+FILES, EVENTS = "files", "events"
+"""The sources of what job logs in files say, and of what jobs report about themselves."""
 _ALLOCATE = "trainfare.allocate"
 _EARLIEST = -9000000000
 _MACHINES = {
@@ -51,16 +54,17 @@ class Held:
     crowded: list[dict[str, Any]]
     sources: dict[str, set[str]]
     """By machine: whose records say what is held of it."""
-    files_through: int | None
-    """The last second that a job log in a file mentions."""
+    through: dict[str, int]
+    """By source that is no collector: the last second it mentions."""
 
 
-def follow(store: Store, fleet: Mapping[str, Any]) -> Held:
+def follow(store: Store, database: LiveDatabase, fleet: Mapping[str, Any]) -> Held:
     """Return what is held of the machines of a fleet (`Fleet.as_state`), by everything that was recorded so far."""
     with tempfile.TemporaryDirectory(prefix="trainfare-live-") as folder, embedded() as engine:
         load_rows(engine, "machines", _MACHINES, fleet["machines"])
         load_rows(engine, "machine_names", _NAMES, fleet["machine_names"])
         files = _files(store, engine, fleet["deliveries"], Path(folder))
+        files += _events(database, engine, Path(folder))
         deliveries.prepare_recordings(engine, files)
         names = fleet.get("source_names", ())
         rows = {
@@ -76,7 +80,9 @@ def follow(store: Store, fleet: Mapping[str, Any]) -> Held:
 def _files(store: Store, engine: DuckDB, numbers: list[int], folder: Path) -> list[DeliveredFile]:
     """Return the job logs, the sealed segments of all recordings, and the open ones as files in a folder."""
     recordings = store.catalog.recordings
-    rows = [*store.catalog.deliveries(numbers), *(delivery for _, delivery in recordings.segments())]
+    _, unfinished = recordings.received()  # of these events, the live account has newer ones
+    sealed = [delivery for _, delivery in recordings.segments() if delivery.id != unfinished]
+    rows = [*store.catalog.deliveries(numbers), *sealed]
     files = [deliveries.from_catalog(row, store.archive(row)) for row in rows]
     for position, collector in enumerate(recordings.collectors(), 1):
         target = folder / f"{position}.parquet"
@@ -84,6 +90,13 @@ def _files(store: Store, engine: DuckDB, numbers: list[int], folder: Path) -> li
             opened = DeliveredFile(collector, target, recording.NAME, Kind.JOBS, "", "", target, lines, -position)
             files.append(opened)
     return files
+
+
+def _events(database: LiveDatabase, engine: DuckDB, folder: Path) -> list[DeliveredFile]:
+    """Return the events that were received since the last ones were sealed, as a file in a folder."""
+    target = folder / "events.parquet"
+    lines = received.write_open(database, engine, target)
+    return [DeliveredFile(EVENTS, target, events.NAME, Kind.JOBS, "", "", target, lines)] if lines else []
 
 
 def _weigh(engine: DuckDB) -> None:
@@ -106,7 +119,7 @@ def _held(engine: DuckDB, files: list[DeliveredFile]) -> Held:
         engine.records("SELECT * FROM live_present"),
         engine.records("SELECT * FROM live_crowded"),
         _sources(engine, files),
-        _files_through(engine, files),
+        _through(engine, files),
     )
 
 
@@ -119,21 +132,26 @@ def _sources(engine: DuckDB, files: list[DeliveredFile]) -> dict[str, set[str]]:
     if any(file.is_recording for file in files):
         found += engine.rows(named.format(recorder="recorder", rows="recorded_placements"))
     for file in _logs(files):
-        select = file.rows(engine, PLACEMENTS)
-        found += engine.rows(named.format(recorder="source", rows=f"(SELECT *, '{FILES}' AS source FROM ({select}))"))
+        rows = f"(SELECT *, '{_source(file)}' AS source FROM ({file.rows(engine, PLACEMENTS)}))"
+        found += engine.rows(named.format(recorder="source", rows=rows))
     sources: dict[str, set[str]] = {}
     for resource, source in found:
         sources.setdefault(resource, set()).add(source)
     return sources
 
 
-def _files_through(engine: DuckDB, files: list[DeliveredFile]) -> int | None:
-    ends = [
-        engine.row(f"SELECT max(epoch_second(greatest(started, coalesce(ended, started)))) FROM ({select})")[0]
-        for file in _logs(files)
-        if (select := file.rows(engine, PLACEMENTS))
-    ]
-    return max((int(end) for end in ends if end is not None), default=None)
+def _through(engine: DuckDB, files: list[DeliveredFile]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for file in _logs(files):
+        latest = "max(epoch_second(greatest(started, coalesce(ended, started))))"
+        (end,) = engine.row(f"SELECT {latest} FROM ({file.rows(engine, PLACEMENTS)})")
+        if end is not None:
+            found[_source(file)] = max(int(end), found.get(_source(file), int(end)))
+    return found
+
+
+def _source(file: DeliveredFile) -> str:
+    return EVENTS if file.format == events.NAME else FILES
 
 
 def _logs(files: list[DeliveredFile]) -> list[DeliveredFile]:

@@ -22,6 +22,7 @@ from trainfare.sources import deliveries
 from trainfare.sources.deliveries import DeliveredFile
 from trainfare.sources.recordings import recording
 from trainfare.store import Store
+from trainfare.store.recordings.catalog import RECEIVED
 
 PACKAGE = "trainfare.live"
 _LISTED = ("machines", "machine_names")
@@ -99,7 +100,11 @@ def _fleet(engine: DuckDB, month: Month, relevant: Iterable[DeliveredFile]) -> F
         month,
         machines,
         names,
-        [file.number for file in relevant if file.is_job_log and file.format != recording.NAME],
+        [
+            file.number
+            for file in relevant
+            if file.is_job_log and file.format != recording.NAME and file.source != RECEIVED
+        ],
         dict(through),
         [resource for (resource,) in ledgers],
         engine.records("SELECT * FROM price_intervals"),

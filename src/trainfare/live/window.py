@@ -12,11 +12,13 @@ from sqlalchemy import Connection, select
 
 from trainfare.allocate.weights import SECOND_PARTS
 from trainfare.live import money
+from trainfare.live.holdings import EVENTS, FILES
 from trainfare.live.money import HOUR, IDLE, Charge, Hold, Payer
 from trainfare.store.live import sums
 from trainfare.store.live.sums import Slice
 from trainfare.store.live.tables import ATTEMPTS, MACHINES, SOURCES
 
+RECORDED_LATER = (FILES, EVENTS)
 TIME_CATEGORIES = ("compute", "platform")
 """The categories of which a machine without any has no known price."""
 LATEST = 2**62
@@ -100,12 +102,14 @@ class _Facts:
     def through(self, machine: int) -> int | None:
         """Up to where all who would know are complete.
 
-        Of a machine that nobody names yet, that is the collector named like its cluster, or else any of them.
+        Of a machine that nobody names yet, that is the collector named like its cluster, or else any of them. A file or
+        an event says what was held, not what is: it decides only where no collector does.
         """
         row = self.machines[machine]
-        named = {name for name in row["sources"].split("\n") if name}
-        named = named or {one.name for one in self.sources if row["cluster"] and one.name == row["cluster"]}
-        ends = [one.complete_through for one in self.sources if not named or one.name in named]
+        named = [one for one in self.sources if one.name in row["sources"].split("\n")]
+        named = named or [one for one in self.sources if row["cluster"] and one.name == row["cluster"]]
+        deciding = [one for one in named or self.sources if one.name not in RECORDED_LATER]
+        ends = [one.complete_through for one in deciding or named or self.sources]
         return None if not ends or None in ends else min(end for end in ends if end is not None)
 
     def groups(self) -> dict[int, frozenset[int]]:

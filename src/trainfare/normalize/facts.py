@@ -83,6 +83,8 @@ _INFERRED_ENDS = (
     "is_in_month BOOLEAN"
 )
 """The columns of `inferred_ends`, which most months do not need."""
+_REPEATED_IDS = "job_id VARCHAR, log_user VARCHAR, first_submitted TIMESTAMP, last_submitted TIMESTAMP, own_id VARCHAR"
+"""The columns of `repeated_ids`, which logs that never use an id again do not need."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,10 @@ def _name_jobs(engine: Engine) -> bool:
     named = {"job_id": job_id_sql("coalesce(r.log_cluster, r.log_name)", "r.job_id")}
     engine.view("named_placements", step_text(PACKAGE, "delivered_placements", named))
     engine.drop("repeated_ids")
-    engine.step(PACKAGE, "repeated_ids", "repeated_ids")
+    if engine.row("SELECT count(log_user) FROM delivered_rows")[0]:
+        engine.step(PACKAGE, "repeated_ids", "repeated_ids")
+    else:
+        engine.values("repeated_ids", _REPEATED_IDS, [])
     own_id, (are_repeated,) = "SELECT * FROM named_placements", engine.row("SELECT count(*) FROM repeated_ids")
     if are_repeated:
         own_id = (

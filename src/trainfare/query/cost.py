@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,8 @@ from trainfare.engine.duckdb import quoted, step_text
 from trainfare.query import conversions, estimates, groups, keys
 from trainfare.query.conversions import Conversion
 from trainfare.query.estimates import Accuracy
-from trainfare.query.open_books import OpenBooks
+from trainfare.query.medians import median_sql
+from trainfare.query.open_books import Covered, OpenBooks
 from trainfare.query.selection import Filters, Selection
 
 PACKAGE = "trainfare.query"
@@ -114,21 +115,21 @@ class RemainingGroups:
 
 @dataclass(frozen=True)
 class Report:
-    """A cost report. `total` and `bill` come from different tables; `difference` is total minus bill.
+    """A cost report. The jobs, idle, unallocated and non-training cost of the question add up to `total`.
 
-    Both cover the entire books: a bill has no teams, so the question's days and filters do not narrow them.
+    `booked` and `bill` come from different tables, and `difference` is one minus the other. They cover the entire
+    books: a bill has no teams, so the question's days and filters do not narrow them.
     """
 
     question: Question
-    start: datetime
-    end: datetime
-    complete_through: datetime | None
+    covered: Covered
     rows: list[Row]
     overall: Row
     idle: NonJobPayer
     unallocated: NonJobPayer
     outside: NonJobPayer
     total: Decimal
+    booked: Decimal
     bill: Decimal
     findings: list[dict[str, Any]]
     estimated: Decimal = Decimal(0)
@@ -141,7 +142,12 @@ class Report:
 
     @property
     def difference(self) -> Decimal:
-        return self.total - self.bill
+        return self.booked - self.bill
+
+    @property
+    def is_part(self) -> bool:
+        """Return whether days or filters leave out a part of the books."""
+        return self.covered.is_days or bool(self.question.filters)
 
 
 def report(opened: OpenBooks, question: Question, top: int | None = None) -> Report:
@@ -149,29 +155,25 @@ def report(opened: OpenBooks, question: Question, top: int | None = None) -> Rep
     engine = opened.engine
     payers = non_job_payers(opened, question)
     books = Selection(question.currency, question.scope)
-    total, bill = (
+    booked, bill = (
         engine.row(f"SELECT coalesce(sum({question.basis}), 0) FROM {table}")[0]
         for table in (groups.selected_shares(opened, books, []), f"bill_totals WHERE {books.money}")
     )
     (overall,) = rows(opened, question, [])
     shown, left_out = _top(opened, question, top) if question.by and top else (rows(opened, question, question.by), 0)
-    (estimated,) = engine.row(
-        f"SELECT coalesce(sum({question.basis}), 0) FROM bill_totals WHERE {books.money} AND origin = 'estimate'"
-    )
     return Report(
         question=question,
-        start=opened.start,
-        end=opened.end,
-        complete_through=opened.complete_through,
+        covered=opened.covered(question.days),
         rows=shown,
         overall=overall,
         idle=replace(payers["idle"], groups=idle_groups(opened, question)),
         unallocated=payers["unallocated"],
         outside=payers["outside"],
-        total=total,
+        total=sum((one.cost for one in payers.values()), overall.cost or Decimal(0)),
+        booked=booked,
         bill=bill,
         findings=engine.records(FINDINGS),
-        estimated=estimated,
+        estimated=sum((one.estimated for one in payers.values()), overall.estimated),
         accuracy=estimates.accuracy(opened, question.currency),
         conversions=conversions.applied_conversions(opened, books.money, question.basis),
         remaining=_remaining(left_out, shown, overall) if left_out else None,
@@ -259,6 +261,7 @@ def select(opened: OpenBooks, question: Question, by: list[str]) -> str:
         "order": ", ".join(_order(by, names)),
         "priced": RATE_DENOMINATORS[question.per],
         "all_time": ALL_TIME[question.per],
+        "median": median_sql("h.rate", "DECIMAL(38,6)"),
     }
     return step_text(PACKAGE, "cost", fragments)
 

@@ -10,7 +10,7 @@ hours AS (
   FROM facts WHERE wall IS NOT NULL GROUP BY ALL
 ),
 spread AS (
-  SELECT quantile_disc(h.rate, [0.5, 0.95]) AS rates{{names}}
+  SELECT {{median}} AS rate_median, quantile_disc(h.rate, 0.95) AS rate_p95{{names}}
   FROM (SELECT per_hour(h.rate_cost, {{priced}}) AS rate{{names}} FROM {{timed}} h) h WHERE h.rate IS NOT NULL
   GROUP BY ALL
 ),
@@ -21,7 +21,6 @@ joined AS (
     h.jobs, h.wall, h.billed_wall, h.gpu, h.billed_gpu, h.gpu_unknown{{either}}
   FROM cost c {{joined}} JOIN hours h ON {{same_group}}
 )
-SELECT c.* REPLACE (CASE WHEN c.rate IS NULL THEN c.at_least END AS at_least), r.rates[1] AS rate_median,
-  r.rates[2] AS rate_p95
+SELECT c.* REPLACE (CASE WHEN c.rate IS NULL THEN c.at_least END AS at_least), r.rate_median, r.rate_p95
 FROM joined c LEFT JOIN spread r ON {{same_rate_group}}
 ORDER BY {{order}}

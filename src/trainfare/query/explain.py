@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal, localcontext
 from itertools import groupby
 from typing import Any
@@ -12,6 +13,8 @@ from trainfare.money import PLACES
 from trainfare.query import groups, job_names, keys
 from trainfare.query.cost import Question
 from trainfare.query.open_books import OpenBooks
+from trainfare.query.stored import stored_table
+from trainfare.store.records import BookFiles
 from trainfare.tables import ESTIMATED
 
 Rows = list[dict[str, Any]]
@@ -65,6 +68,22 @@ def require_job(engine: DuckDB, name: str, month: str) -> str:
         "FROM attempts)) WHERE similarity > 0.8 ORDER BY similarity DESC, job_id LIMIT 3"
     )
     raise JobNotFoundError(name, month, [name for (name,) in similar], f"trainfare report --by job --month {month}")
+
+
+def booked_by_day(engine: DuckDB, book: BookFiles, job_id: str, basis: str) -> dict[str, dict[date, Decimal]]:
+    """Return what a book has for a job, by currency and day; empty if it does not have the job."""
+    attempts = f"SELECT attempt_key FROM {stored_table(book, 'book_attempts')} WHERE job_id = {quoted(job_id)}"
+    keys = [str(key) for (key,) in engine.rows(attempts)]
+    if not keys:
+        return {}
+    found: dict[str, dict[date, Decimal]] = {}
+    for currency, day, cost in engine.rows(
+        f"SELECT k.currency, DATE '1970-01-01' + s.day, sum(s.{basis}) FROM {stored_table(book, 'shares')} s "
+        f"JOIN {stored_table(book, 'share_kinds')} k ON k.share_kind = s.share_kind "
+        f"WHERE s.payer_key IN ({', '.join(keys)}) GROUP BY ALL"
+    ):
+        found.setdefault(currency, {})[day] = cost
+    return found or {"": {}}
 
 
 def stored(engine: DuckDB, job_id: str, basis: str, currency: str) -> Decimal:

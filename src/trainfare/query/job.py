@@ -35,6 +35,13 @@ def by_category(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     )
 
 
+def gpu_models(opened: OpenBooks, question: Question) -> list[str]:
+    """Return the GPU models that the job held, as far as they are known."""
+    held = selected_placements(opened, question.selection, ["gpu_model"])
+    found = opened.engine.rows(f"SELECT DISTINCT m.gpu_model FROM {held} WHERE m.gpu_model IS NOT NULL ORDER BY 1")
+    return [name for (name,) in found]
+
+
 def rates(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     """Return the job's cost on each basis, and per wall hour of days billed in full and per billed GPU hour.
 

@@ -6,6 +6,7 @@ from trainfare.engine.duckdb import step_text
 from trainfare.query import keys
 from trainfare.query.cost import PACKAGE, Question
 from trainfare.query.groups import latest_attempts, selected_placements, selected_shares
+from trainfare.query.medians import median_sql
 from trainfare.query.open_books import OpenBooks
 
 ATTEMPTS = """
@@ -31,7 +32,7 @@ def states(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     return opened.engine.records(
         _attempts(opened, question, "team")
         + "SELECT state, count(*) FILTER (ran) AS attempts, count(DISTINCT job) FILTER (ran) AS jobs, "
-        "quantile_disc(seconds, 0.5) AS runtime_median, quantile_disc(seconds, 0.95) AS runtime_p95, "
+        f"{median_sql('seconds', 'BIGINT')} AS runtime_median, quantile_disc(seconds, 0.95) AS runtime_p95, "
         "sum(gpu_seconds) AS gpu_seconds, sum(cost) AS cost, coalesce(sum(estimated), 0) AS estimated "
         "FROM attempt_runs GROUP BY state ORDER BY attempts DESC, state"
     )

@@ -29,8 +29,8 @@ beside the key `attempt` it is how that attempt ended."""
 MAX_KEYS = 3
 
 
-def parse(requested: list[str], engine: DuckDB) -> list[str]:
-    """Return the keys to group by, at most three.
+def parse(requested: list[str], engine: DuckDB, where: str = "--by") -> list[str]:
+    """Return the keys to group by, at most three. `where` is what an error names.
 
     A key that is neither built in nor a label in the job log is an error.
     """
@@ -41,17 +41,17 @@ def parse(requested: list[str], engine: DuckDB) -> list[str]:
         if key
     ]
     if len(keys) > MAX_KEYS:
-        raise TrainfareError("--by", f"{len(keys)} keys", f"Group by at most {MAX_KEYS} keys.")
+        raise TrainfareError(where, f"{len(keys)} keys", f"Group by at most {MAX_KEYS} keys.")
     if len(set(keys)) < len(keys):
-        raise TrainfareError("--by", "a key is repeated", "Use each key once.")
+        raise TrainfareError(where, "a key is repeated", "Use each key once.")
     known = (*JOB_KEYS, *MACHINE_KEYS, *TIME_KEYS, *CHARGE_KEYS)
     for index, key in enumerate(keys):
         if key not in known:
-            keys[index] = _label(requested[index] if len(requested) == len(keys) else key, engine, known)
+            keys[index] = _label(requested[index] if len(requested) == len(keys) else key, engine, known, where)
     return [ATTEMPT_STATE if key == "state" and "attempt" in keys else key for key in keys]
 
 
-def _label(key: str, engine: DuckDB, known: tuple[str, ...]) -> str:
+def _label(key: str, engine: DuckDB, known: tuple[str, ...], where: str) -> str:
     found = engine.rows(
         "SELECT DISTINCT unnest(json_keys(labels)) AS k FROM attempts WHERE labels IS NOT NULL ORDER BY k"
     )
@@ -61,7 +61,7 @@ def _label(key: str, engine: DuckDB, known: tuple[str, ...]) -> str:
             return f"label:{name}"
     similar = difflib.get_close_matches(key, [*known, *labels], 1)
     do = f"Did you mean '{similar[0]}'?" if similar else f"Use one of {', '.join([*known, *labels])}."
-    raise TrainfareError("--by", f"there is no key '{key}'", do)
+    raise TrainfareError(where, f"there is no key '{key}'", do)
 
 
 def display_name(key: str) -> str:

@@ -2,15 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import IncompleteError, TrainfareError
+from trainfare.period import Month
 from trainfare.query.grains import memory
 from trainfare.query.grains.opened import Grains
 from trainfare.query.stored import QUEUE_COLUMNS, common_tables, select_of
 from trainfare.store.records import BookFiles
 from trainfare.tables import BASES, LABELS
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What an answer covers: entire books, or the days from `start` up to but not including `end`."""
+
+    start: datetime
+    end: datetime
+    complete_through: datetime | None
+    is_days: bool
+    months: tuple[Month, ...]
+    """The months of the books that it was computed from."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,14 @@ class OpenBooks:
     def complete_through(self) -> datetime | None:
         known = [book.complete_through for book in self.books if book.complete_through]
         return max(known) if known else None
+
+    def covered(self, days: tuple[date, date] | None) -> Covered:
+        """Return what a question about these days covers; without days, the entire books."""
+        months = tuple(book.month for book in self.books)
+        if days is None:
+            return Covered(self.start, self.end, self.complete_through, False, months)
+        start, end = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in days)
+        return Covered(start, end, self.complete_through, True, months)
 
     def has_only(self, days: tuple[date, date] | None) -> bool:
         """Return whether everything in the books lies within these days."""

@@ -1,7 +1,9 @@
 """One end of a time range, in Grafana's syntax: `now-7d`, `now-1M/M`, `2026-10-01`, `2026-10`."""
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Literal
 
 from trainfare.period import Month
 
@@ -12,25 +14,44 @@ _RELATIVE = re.compile(rf"now(?P<steps>(?:[+-]\d{{1,6}}[{UNITS}])*)(?:/(?P<round
 _STEP = re.compile(rf"([+-]\d+)([{UNITS}])")
 
 
-def parse(text: str, now: datetime, round_up: bool) -> datetime:
+@dataclass(frozen=True)
+class Moment:
+    """A time, and what its text names: a month, a day by its date, a day relative to today, or an instant."""
+
+    at: datetime
+    names: Literal["month", "date", "relative day", "instant"]
+
+
+def parse(text: str, now: datetime, round_up: bool) -> Moment:
     """Return the time that a text names; raise ValueError for any other text.
 
-    With `round_up` it is the end of a range: `/M` and a month mean their end.
+    With `round_up` it is the end of a range: `/M` and a month mean their end. A date is its first instant. Without
+    hours, `now-7d` names a day.
     """
     if found := _RELATIVE.fullmatch(text):
-        at = now
-        for count, unit in _STEP.findall(found["steps"]):
-            at = _moved(at, int(count), unit)
-        return _rounded(at, found["round"], round_up) if found["round"] else at
+        return _relative(found, now, round_up)
     if re.fullmatch(r"\d{4}-\d{2}", text):
         month = Month.parse(text)
-        return month.end if round_up else month.start
+        return Moment(month.end if round_up else month.start, "month")
     if re.fullmatch(r"\d{9,14}", text):
-        return datetime.fromtimestamp(int(text) / (1000 if len(text) > 11 else 1), UTC)
+        return Moment(datetime.fromtimestamp(int(text) / (1000 if len(text) > 11 else 1), UTC), "instant")
     if not re.match(r"\d{4}-\d{2}-\d{2}", text):
         raise ValueError(text)
     at = datetime.fromisoformat(text)
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    in_utc = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    return Moment(in_utc, "date" if len(text) == 10 else "instant")
+
+
+def _relative(found: re.Match[str], now: datetime, round_up: bool) -> Moment:
+    at, steps, rounds_to = now, _STEP.findall(found["steps"]), found["round"]
+    for count, unit in steps:
+        at = _moved(at, int(count), unit)
+    if rounds_to:
+        rounded = _rounded(at, rounds_to, round_up)
+        return Moment(rounded, "month" if rounds_to in _MONTHS else "instant")
+    if any(unit in "smh" for _, unit in steps):
+        return Moment(at, "instant")
+    return Moment(_rounded(at, "d", round_up), "relative day")
 
 
 def add_months(first: date, months: int) -> date:

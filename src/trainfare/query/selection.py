@@ -1,11 +1,13 @@
 """The part of the open books that a question covers: which cost, which days, whose."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from trainfare.engine.duckdb import quoted
+from trainfare.engine.duckdb import DuckDB, quoted
+from trainfare.errors import TrainfareError
 from trainfare.query import keys
+from trainfare.settings.scope import Condition
 from trainfare.tables import NOT_INFRASTRUCTURE
 
 NONE = "(none)"
@@ -51,6 +53,22 @@ class Selection:
     @property
     def filter_keys(self) -> list[str]:
         return [key for key, _ in self.filters]
+
+
+def parse_filters(conditions: Iterable[Condition], engine: DuckDB, where: str) -> Filters:
+    """Return conditions with the keys by which cost can be filtered; an unknown key or payer is an error."""
+    found = []
+    for key, values in conditions:
+        if key == "payer":
+            if unknown := [value for value in values if value not in PAYER_KINDS]:
+                raise TrainfareError(
+                    where, f"there is no payer '{unknown[0]}'", f"Use one of {', '.join(PAYER_KINDS)}."
+                )
+            found.append((key, values))
+        else:
+            (known,) = keys.parse([key], engine, where)
+            found.append((known, values))
+    return tuple(found)
 
 
 def in_days(days: tuple[date, date] | None, day: str) -> list[str]:

@@ -1,8 +1,9 @@
 """The tables of one book as they are stored, and with names instead of numbers."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 
-from trainfare.engine.duckdb import parquet
+from trainfare.engine.duckdb import DuckDB, parquet
 from trainfare.store import book_views
 from trainfare.store.records import BookFiles
 from trainfare.tables import (
@@ -62,6 +63,12 @@ def _named(name: str, stored: Mapping[str, str]) -> str:
     if name == "egress":
         return book_views.egress(numbered, stored["book_attempts"])
     return book_views.usage(numbered, stored["book_attempts"], stored["book_machines"])
+
+
+def cost_days(engine: DuckDB, book: BookFiles) -> frozenset[date]:
+    """Return the days that a book has cost for."""
+    found = engine.rows(f"SELECT DISTINCT DATE '1970-01-01' + day FROM {stored_table(book, 'shares')}")
+    return frozenset(day for (day,) in found)
 
 
 def common_tables(books: Sequence[BookFiles]) -> list[str]:

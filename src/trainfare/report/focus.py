@@ -29,9 +29,10 @@ OWN_COLUMNS = {
     "AllocatedResourceId": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN p.payer END",
     "AllocatedResourceName": "CASE WHEN p.payer_kind IN ('attempt', 'label') THEN coalesce(p.job_id, p.payer) END",
     "AllocatedTags": (
-        "CASE WHEN p.payer_kind = 'attempt' THEN nullif(CAST(json_merge_patch('{}', json_object("
+        "CASE p.payer_kind WHEN 'attempt' THEN nullif(CAST(json_merge_patch('{}', json_object("
         + ", ".join(f"'trainfare/{name}', a.{name}" for name in LABELS)
-        + ")) AS VARCHAR), '{}') END"
+        + ")) AS VARCHAR), '{}') WHEN 'label' THEN CAST(json_object('trainfare/' || split_part(p.payer, ':', 1), "
+        "substr(p.payer, strpos(p.payer, ':') + 1)) AS VARCHAR) END"
     ),
     "x_Payer": "p.payer",
     "x_PayerKind": "p.payer_kind",

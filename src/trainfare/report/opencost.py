@@ -36,13 +36,14 @@ KEY_NAMES = {
 }
 """OpenCost's aggregation keys and ours. Our own keys are accepted as they are; `label:KEY` is a label."""
 COLUMNS = {
-    "gpuCost": ("compute",),
+    "gpuCost": ("compute", "power", "facility"),
     "pvCost": ("storage",),
     "networkCost": ("network",),
     "sharedCost": ("platform", "support", "tax", "credit", "other"),
     "externalCost": ("license", "labor"),
 }
-"""The categories in each cost column. Machines have one price, so CPU and memory are part of gpuCost."""
+"""The categories in each cost column; each is in one. A machine has one price, so CPU and memory are part of gpuCost,
+and so are the power and the facility of owned machines, which the price of a rented one includes."""
 
 
 def parse(aggregate: str, opened: OpenBooks) -> list[str]:

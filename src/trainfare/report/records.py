@@ -54,7 +54,7 @@ def as_csv(records: Sequence[dict[str, Any]]) -> str:
 def as_table(title: str, records: Sequence[dict[str, Any]], columns: Sequence[str], limit: int = 40) -> Table:
     """Return the first records for a terminal; the last line gives the number of the others."""
     table = Table(
-        title=Text(quoting.one_line(title)),
+        title=Text(quoting.one_line(title)) if title else None,
         title_justify="left",
         title_style="bold",
         header_style="bold",

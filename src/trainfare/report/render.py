@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ from trainfare.money import decimal_text
 from trainfare.query import conversions
 from trainfare.query.conversions import Conversion
 from trainfare.query.cost import PRODUCTIVE, NonJobPayer, RemainingGroups, Report, Row
+from trainfare.query.open_books import Covered
 
 SCHEMA_VERSION = 1
 HOUR = Decimal(3600)
@@ -54,11 +55,7 @@ def document(report: Report) -> dict[str, Any]:
         "per": question.per,
         **({"productive": question.productive} if question.per == "productive" else {}),
         "scope": question.scope,
-        "window": {
-            "start": utc_text(report.start),
-            "end": utc_text(report.end),
-            "complete_through": utc_text(report.complete_through),
-        },
+        "window": window(report.covered),
         "rows": [row(one) for one in report.rows],
         **({"more": _remaining(report.remaining)} if report.remaining else {}),
         "overall": row(report.overall),
@@ -71,6 +68,17 @@ def document(report: Report) -> dict[str, Any]:
         "difference": decimal_text(report.difference),
         "conversions": [_conversion(one) for one in report.conversions],
         "findings": [_finding(finding) for finding in report.findings],
+    }
+
+
+def window(covered: Covered) -> dict[str, Any]:
+    """Return what an answer covers: `end` is excluded; it selects days, or the books of entire months."""
+    return {
+        "start": utc_text(covered.start),
+        "end": utc_text(covered.end),
+        "complete_through": utc_text(covered.complete_through),
+        "selects": "days" if covered.is_days else "books",
+        "books": [str(month) for month in covered.months],
     }
 
 
@@ -184,15 +192,21 @@ def time(seconds: int | Decimal | None) -> str:
 
 def headline(report: Report) -> str:
     question = report.question
-    last = report.end.fromtimestamp(report.end.timestamp() - 1, report.end.tzinfo)
-    through = f", billed through {report.complete_through:%Y-%m-%d %H:%M}" if report.complete_through else ""
+    through = report.covered.complete_through
+    billed = f", billed through {through:%Y-%m-%d %H:%M}" if through else ""
     unit = {"wall": "wall-clock hour", "gpu": "GPU hour"}.get(
         question.per
     ) or f"GPU hour {PRODUCTIVE[question.productive]}"
     return (
-        f"Cost per {unit}, {report.start:%Y-%m-%d} to {last:%Y-%m-%d} "
-        f"({question.currency}, {question.basis} cost, {question.scope} scope{through})"
+        f"Cost per {unit}, {period(report.covered)} "
+        f"({question.currency}, {question.basis} cost, {question.scope} scope{billed})"
     )
+
+
+def period(covered: Covered) -> str:
+    """Return the first and the last day of what an answer covers, both included."""
+    last = covered.end - timedelta(days=1)
+    return f"{covered.start:%Y-%m-%d}" + (f" to {last:%Y-%m-%d}" if last > covered.start else "")
 
 
 def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
@@ -207,7 +221,9 @@ def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
     )
     blank = [""] * (len(names) - 1)
     first = ["all jobs", *blank] if names else ["jobs"]
-    sums = [(name, payer.cost, payer.estimated) for name, payer in _non_job_payers(report)]
+    # Cost that is nobody's has no team, so a filter by team leaves nothing of it to show.
+    listed = [one for one in _non_job_payers(report) if one[1].cost or not report.question.filters]
+    sums = [(name, payer.cost, payer.estimated) for name, payer in listed]
     sums.append(("TOTAL", report.total, report.estimated))
     closing = [[*first, *_numbers(report.overall, report.total)]]
     closing += [_sum_line(name, blank, cost, part, report.total) for name, cost, part in sums]
@@ -274,8 +290,14 @@ def _dropped_columns(width: int, keys: int, per: str) -> set[str]:
     return dropped
 
 
-def as_table(report: Report, width: int) -> Table:
-    """Return the report for a terminal of this width. Narrow terminals and large amounts drop some columns."""
+def left_out(report: Report, width: int) -> list[str]:
+    """Return the columns that a table of this width leaves out."""
+    dropped, _ = _fitted(report, width)
+    return [name for name in lines(report)[0] if name in dropped]
+
+
+def _fitted(report: Report, width: int) -> tuple[set[str], list[int]]:
+    """Return the columns that do not fit, and the width of every column."""
     header, body, closing = lines(report)
     texts = len(header) - NUMBER_COLUMNS
     dropped = _dropped_columns(width, texts, report.question.per)
@@ -284,6 +306,14 @@ def as_table(report: Report, width: int) -> Table:
     for name in OPTIONAL_COLUMNS:
         if sum(wide + 2 for wide, title in zip(widths, header, strict=True) if title not in dropped) > width:
             dropped |= {name}
+    return dropped, widths
+
+
+def as_table(report: Report, width: int) -> Table:
+    """Return the report for a terminal of this width. Narrow terminals and large amounts drop some columns."""
+    header, body, closing = lines(report)
+    texts = len(header) - NUMBER_COLUMNS
+    dropped, widths = _fitted(report, width)
     table = Table(header_style="bold", box=None, padding=(0, 1), pad_edge=False)
     shown = [index for index in range(len(header)) if header[index] not in dropped]
     for index in shown:
@@ -307,10 +337,14 @@ def as_table(report: Report, width: int) -> Table:
 
 def reconciliation_text(report: Report) -> str:
     """Return the line that compares the total with the bill, and those on its estimated and converted parts."""
-    verdict = "ties to the bill" if report.difference == 0 else "DOES NOT TIE TO THE BILL"
-    found = [
-        f"{verdict}: {money(report.bill)} {report.question.currency}, difference {decimal_text(report.difference)}"
-    ]
+    ties = "tie" if report.is_part and len(report.covered.months) > 1 else "ties"
+    verdict = f"{ties} to the bill" if report.difference == 0 else "DOES NOT TIE TO THE BILL"
+    amount = f"{money(report.bill)} {report.question.currency}, difference {decimal_text(report.difference)}"
+    if report.is_part:
+        months = ", ".join(map(str, report.covered.months))
+        books = "book" if len(report.covered.months) == 1 else "books"
+        verdict = f"a part of the {books} of {months}, which as a whole {verdict}"
+    found = [f"{verdict}: {amount}"]
     if report.estimated:
         found.append(
             f"~ partly estimated: billed {money(report.total - report.estimated)} "

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import date
 
 from trainfare.books.reopen import Account
 from trainfare.engine.duckdb import DuckDB
@@ -14,8 +15,9 @@ from trainfare.query.grains.named import named_tables
 from trainfare.query.grains.opened import Grains
 from trainfare.query.groups import all_shares
 from trainfare.query.open_books import OpenBooks, open_books
-from trainfare.query.stored import common_tables
+from trainfare.query.stored import common_tables, cost_days
 from trainfare.query.visibility import restrict_tables
+from trainfare.query.window import Window
 from trainfare.serve.admission import cancellation
 from trainfare.serve.admission.cancellation import CanceledError
 from trainfare.serve.admission.middleware import READERS
@@ -72,6 +74,8 @@ class BookReader:
         self._idle: list[PooledConnection] = []
         self._engines_in_use: list[DuckDB] = []
         self._is_closed = False
+        self._days: dict[int, frozenset[date]] = {}
+        """The days that a book has cost for."""
 
     @property
     def published(self) -> Published:
@@ -92,6 +96,23 @@ class BookReader:
             raise IncompleteError("books", "nothing has been built yet", "Run: trainfare build")
         months = ", ".join(str(book.month) for book in books)
         raise IncompleteError("books", f"no book for {month}", f"Available months: {months}.")
+
+    def books_in(self, window: Window, current: Sequence[Book] | None = None) -> list[Book]:
+        """Return the books that a window is answered from; none if no month of the window has a book.
+
+        Days are also in books of other months: in what these adjust, and in what was billed a month late.
+        """
+        books = self.current() if current is None else current
+        found = [book for book in books if window.overlaps(book.month)]
+        if window.of_books or not found:
+            return found
+        return [book for book in books if book in found or self._has_cost_in(book, window)]
+
+    def _has_cost_in(self, book: Book, window: Window) -> bool:
+        if book.id not in self._days:
+            with closing(self._database.new_connection()) as engine:
+                self._days[book.id] = cost_days(engine, self.store.files(book))
+        return window.has_any(self._days[book.id])
 
     @contextmanager
     def open(self, viewer: Viewer, books: Sequence[Book]) -> Iterator[OpenBooks]:

@@ -9,12 +9,13 @@ and whether a reservation was used.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from trainfare.money import UNITS, units
+from trainfare.money import UNITS
 from trainfare.period import Month
 from trainfare.simulate.charges import CLOUD_BILL, PLAN_ID, Charge, cost
 from trainfare.simulate.clock import HOUR, span_of
@@ -60,7 +61,7 @@ def write(path: Path, month: Month, charges: Iterable[Charge], later: Sequence[C
     given = sorted((one for one in charges if one.source == CLOUD_BILL), key=lambda charge: charge.period)
     rows = [row | {"export_time": _time(span_of(month)[1])} for row in _rows(given, month)]
     rows += [row | {"export_time": _time(span_of(month)[1] + HOUR)} for charge in later for row in _line(charge, month)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    path.write_text("".join(_json(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -83,11 +84,15 @@ def _time(moment: int) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _number(amount: int, places: int = 12) -> float:
-    """Return an amount as BigQuery's FLOAT64, which must not lose a digit of it."""
+def _number(amount: int, places: int = 12) -> str:
+    """Return a number between marks that `_json` removes. BigQuery has a FLOAT64, which keeps 15 digits."""
     text = decimal(amount, places)
-    assert float(text) == 0 or units(f"{float(text):.12f}") == units(text), "more digits than a float has"
-    return float(text)
+    assert len(text.replace("-", "").replace(".", "").strip("0")) <= 15, "more digits than a float has"
+    return f"#{text}#"
+
+
+def _json(row: Row) -> str:
+    return re.sub(r'"#([^"]*)#"', r"\1", json.dumps(row))
 
 
 def _rows(charges: Sequence[Charge], month: Month) -> Iterator[Row]:
@@ -124,7 +129,7 @@ def _line(charge: Charge, month: Month) -> list[Row]:
     service, sku = SERVICES[charge.offer.service_name]
     row = _common(charge, month, (service, sku), charge.costs, charge.quantity or 0, charge.offer.unit)
     if charge.charge_category == "Credit":
-        return [row | {"cost": 0.0, "cost_at_list": 0.0, "credits": [_promotion(charge)]}]
+        return [row | {"cost": 0, "cost_at_list": 0, "credits": [_promotion(charge)]}]
     if charge.charge_category == "Tax":
         return [row | {"cost_type": "tax", "cost_at_list": None, "project": None}]
     return [row | ({"project": None} if service == "Support" else {})]
@@ -146,7 +151,7 @@ def _common(charge: Charge, month: Month, named: tuple[str, str], costs: Costs, 
         "cost": _number(costs[3] if charge.commitment_id else costs[1]),
         "cost_at_list": _number(costs[2]),
         "currency": "USD",
-        "currency_conversion_rate": 1.0,
+        "currency_conversion_rate": 1,
         "usage": {"amount_in_pricing_units": _number(quantity, 6), "pricing_unit": unit},
         "credits": [],
         "invoice": {"month": invoice_month(charge, month)},
@@ -197,14 +202,14 @@ def _machine_row(charge: Charge, month: Month, kind: MachineType, part: int) -> 
 
 def _part(amount: int, part: int) -> int:
     """Return the part of an amount that is for GPUs, cores or memory, to ten decimals; the parts add up to it."""
-    step = UNITS // 10**10
+    step: int = UNITS // 10**10
     parts = {one: amount * percent // 100 // step * step for one, percent in PERCENT.items()}
     return parts[part] if part in parts else amount - sum(parts.values())
 
 
 def commitment_rates() -> dict[int, int]:
     """Return what the commitment costs per machine hour: for GPUs, cores and memory."""
-    step = UNITS // 10**4
+    step: int = UNITS // 10**4
     rates = {part: SAVINGS_PLAN_RATE * percent // 100 // step * step for part, percent in PERCENT.items()}
     return rates | {GPU: SAVINGS_PLAN_RATE - sum(rates.values())}
 

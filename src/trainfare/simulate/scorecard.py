@@ -17,6 +17,7 @@ from trainfare.job_ids import native_id
 from trainfare.period import Month
 from trainfare.query.check import FindingStates, check
 from trainfare.query.estimates import accuracy
+from trainfare.query.medians import median
 from trainfare.query.open_books import open_books
 from trainfare.settings.config import FILE_NAME, load
 from trainfare.simulate.cluster import GameDay, parse_faults, simulate_game_day
@@ -115,9 +116,9 @@ class Score:
             "wrong_jobs": sum(one.wrong_jobs for one in results),
             "worst_job": max(one.worst for one in results),
             "error_of_bill": _percent(worst.error / worst.bill),
-            "stake_error_median": _percent(stakes[len(stakes) // 2]) if is_fault else None,
+            "stake_error_median": _percent(median(stakes)) if is_fault else None,
             "stake_error_max": _percent(stakes[-1]) if is_fault else None,
-            "estimate_error_median": _percent(estimates[len(estimates) // 2]) if estimates else None,
+            "estimate_error_median": _percent(median(estimates)) if estimates else None,
             "estimate_error_max": _percent(estimates[-1]) if estimates else None,
         }
 

@@ -9,7 +9,14 @@ from typing import Protocol
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import BadInputError, Problem, Problems, TrainfareError, UnreachableError
-from trainfare.files.locations import Location, ObjectLocation, locate, matching_files, modification_stamp
+from trainfare.files.locations import (
+    Location,
+    ObjectLocation,
+    files_below,
+    locate,
+    matching_files,
+    modification_stamp,
+)
 from trainfare.period import Month
 from trainfare.settings.config import Config, SourceSettings, is_zone
 from trainfare.sources import counts, near_misses, registry
@@ -129,17 +136,30 @@ class DeliveredFile:
 def source_files(source: SourceSettings, folder: Path) -> list[Location]:
     """Return the files that a source names, in order; a name or pattern without a match is an error.
 
-    A file below the working folder is named relative to it, as a user would write it.
+    A folder stands for all files below it, unless it holds the settings or is worked in: then it is no folder of
+    exports. A file below the working folder is named relative to it, as a user would write it.
     """
     named = relative_to_cwd(locate(source.path, folder))
     if not is_zone(source.zone):
         do = "Use an IANA name such as Europe/Berlin."
         raise TrainfareError(f"zone of {named}", f"'{source.zone}' is not a time zone", do)
     found = matching_files(named)
+    if found == [named] and named.is_dir() and not _holds(named, folder):
+        found = [one for one in files_below(named) if one.name != "manifest.json"]
+        if not found:
+            do = "Copy the export into it, or name the files."
+            raise TrainfareError(str(named), "there are no files below this folder", do)
     if not found:
         do = "Check the pattern; in the settings it is relative to the folder of the settings file."
         raise TrainfareError(str(named), "no file matches this pattern", do)
     return manifests.select(found)
+
+
+def _holds(named: Location, folder: Path) -> bool:
+    """Return whether a folder is that of the settings or the working folder, or one above it."""
+    if isinstance(named, ObjectLocation):
+        return False
+    return any(one.resolve().is_relative_to(named.resolve()) for one in (folder, Path.cwd()))
 
 
 def unread_columns(engine: DuckDB, config: Config) -> dict[Location, list[str]]:
@@ -306,8 +326,11 @@ def log_name(source: str, names: Collection[str]) -> str:
     return f"CAST({quoted(source) if source in names else 'NULL'} AS VARCHAR)"
 
 
-def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile]) -> list[str]:
-    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together."""
+def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile], is_kept: bool = False) -> list[str]:
+    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together.
+
+    If `is_kept`, native bills are converted once, here: a build reads the charges a dozen times.
+    """
     selects, all_files = [], list(files)
     for file in all_files:
         select = file.rows(engine, CHARGES, config.currency)
@@ -315,6 +338,8 @@ def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile
         if select is not None and beside:
             others = [other for other in all_files if other.format == file.format and other is not file]
             select = beside(engine, file, others, select) if others else select
+        if select is not None and file.native and is_kept:
+            select = engine.spool(f"charges-{file.number}", select)
         selects += [select] if select is not None else []
     return selects
 

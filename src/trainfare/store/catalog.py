@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Select, Table, func, insert, select, union, update
+from sqlalchemy import URL, Connection, Select, Table, func, insert, inspect, select, union, update
 
 from trainfare.errors import DamagedError, IncompleteError, Problems, TrainfareError
 from trainfare.files.digests import Digest
@@ -95,6 +95,11 @@ class Catalog:
     def url(self) -> URL:
         """The address of the database, secrets included."""
         return self._database.engine.url
+
+    def has_table(self, name: str) -> bool:
+        """Whether the database has a table of this name, of the catalog or not."""
+        with self._database.read() as connection:
+            return inspect(connection).has_table(name)
 
     def require_writable(self) -> None:
         """Raise an error if this user may only read the catalog."""

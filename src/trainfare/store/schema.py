@@ -18,7 +18,7 @@ from trainfare.period import Month
 
 _Value = TypeVar("_Value")
 
-REVISION = 12
+REVISION = 11
 """The schema that this code reads and writes: the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"

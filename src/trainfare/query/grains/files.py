@@ -1,6 +1,7 @@
 """The grains of one open book: read from their files, or made in memory."""
 
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 
 from trainfare.engine.duckdb import DuckDB, quoted
@@ -59,7 +60,8 @@ class StoredGrains:
         return self._maker
 
 
-def with_files(opened: OpenBooks, folder: GrainFolder) -> OpenBooks:
-    """Return one open book with the files of its grains: the same answers, sooner."""
-    (files,) = opened.books
-    return replace(opened, grains=Grains(opened.engine, [StoredGrains(opened.engine, files, folder)]))
+def with_files(opened: OpenBooks, folders: Iterable[GrainFolder]) -> OpenBooks:
+    """Return open books with the files of their grains: the same answers, sooner."""
+    of_month = {folder.book.month: folder for folder in folders}
+    grains = [StoredGrains(opened.engine, book, of_month[book.month]) for book in opened.books]
+    return replace(opened, grains=Grains(opened.engine, grains))

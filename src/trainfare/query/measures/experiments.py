@@ -35,6 +35,7 @@ RESULTS = """
 SELECT q.metric, q.better, a.experiment, CASE q.better WHEN 'lower' THEN min(q.value) ELSE max(q.value) END
 FROM book_quality q
 JOIN (SELECT DISTINCT job_id, experiment FROM attempts WHERE experiment IS NOT NULL) a ON a.job_id = q.job_id
+WHERE {jobs}
 GROUP BY q.metric, q.better, a.experiment ORDER BY q.metric, q.better, a.experiment
 """
 
@@ -56,7 +57,8 @@ def _per_job(name: str, row: Row, currency: str) -> MetricValue:
 def _per_point(query: MetricQuery, rows: dict[Any, Row]) -> Iterator[MetricValue]:
     """Yield, per quality metric, the cost per point of each experiment that has a cost."""
     results: dict[tuple[str, str], dict[str, Decimal]] = {}
-    for metric, better, experiment, value in query.opened.engine.rows(RESULTS):
+    chosen = f"q.job_id IN ({query.selected_jobs})" if query.is_part else "true"
+    for metric, better, experiment, value in query.opened.engine.rows(RESULTS.format(jobs=chosen)):
         if experiment in rows and rows[experiment].cost is not None:
             results.setdefault((metric, better), {})[experiment] = value
     unit = f"{query.currency} per point"

@@ -6,9 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
+from trainfare.errors import TrainfareError
 from trainfare.query import cost, groups, keys
 from trainfare.query.cost import Question, Report, Row
 from trainfare.query.open_books import OpenBooks
+from trainfare.query.selection import has_value, in_days
 
 MILLION = 10**6
 SUMMED = ("usage", "egress")
@@ -117,6 +119,42 @@ class MetricQuery:
             selection = replace(selection, scope="full")
         return groups.selected_shares(self.opened, selection, [*self.question.by, *more], with_rates)
 
+    def measured(self, grain: str) -> str:
+        """Return a FROM item with the selected rows of a grain of attempts, or of their sums by labels and day."""
+        grains, selection = self.opened.grains, self.question.selection
+        named = [key for key in selection.filter_keys if key != "payer"]
+        is_by_label = grain in SUMMED and all(
+            groups.needed(key) in ("set", "day") for key in (*self.question.by, *named)
+        )
+        table = grains.table(f"{grain}_s" if is_by_label else grain)
+        where = [*in_days(selection.days, "s.day"), *(self._matches(key, values) for key, values in selection.filters)]
+        if not where:
+            return f"{table} s{groups.joins(grains, self.question.by, 's')}"
+        chosen = f"SELECT s.* FROM {table} s{groups.joins(grains, named, 's')} WHERE {' AND '.join(where)}"
+        return f"({chosen}) s{groups.joins(grains, self.question.by, 's')}"
+
+    def _matches(self, key: str, values: tuple[str, ...]) -> str:
+        """Return a SQL condition on rows s of attempts; keys that only machines and charges have are an error."""
+        if key == "payer":
+            return "true" if "jobs" in values else "false"
+        if key in (*keys.MACHINE_KEYS, *keys.CHARGE_KEYS):
+            do = f"Select by one of {', '.join((*keys.JOB_KEYS, *keys.TIME_KEYS))}, or a label."
+            raise TrainfareError("--where", f"not every metric has the key '{key}'", do)
+        return has_value(keys.attempt_sql(key), values)
+
+    @property
+    def is_part(self) -> bool:
+        """Return whether the question selects a part of the books: some days, or some cost."""
+        return self.question.days is not None or bool(self.question.filters)
+
+    @property
+    def selected_jobs(self) -> str:
+        """Return a SELECT of the ids of the jobs that held or paid for anything in the question."""
+        selection = self.question.selection
+        held = groups.selected_placements(self.opened, selection, ["job"])
+        paid = groups.selected_shares(self.opened, selection, ["job"])
+        return f"SELECT j.job_id FROM {held} UNION SELECT j.job_id FROM {paid} WHERE s.payer_kind = 'attempt'"
+
     def busy_cost(self) -> tuple[str, str]:
         """Return a FROM item with cost in s, and the condition that its attempt's busy GPU time was measured."""
         by, selection = self.question.by, self.question.selection
@@ -127,13 +165,6 @@ class MetricQuery:
         usage = f"{grains.table('usage')} s{groups.joins(grains, ['attempt'], 's')}"
         measured = f"(SELECT s.job, t.attempt FROM {usage} WHERE s.measure = 'gpu_busy_seconds')"
         return self.shares("attempt", with_rates=True), f"{of_attempts} AND (s.job, t.attempt) IN {measured}"
-
-    def measured(self, grain: str) -> str:
-        """Return a FROM item with the rows of a grain that has attempts, or of their sums by labels and day."""
-        grains = self.opened.grains
-        is_by_label = grain in SUMMED and all(groups.needed(key) in ("set", "day") for key in self.question.by)
-        table = grains.table(f"{grain}_s" if is_by_label else grain)
-        return f"{table} s{groups.joins(grains, self.question.by, 's')}"
 
     def measured_in_full(self, grain: str) -> str:
         """Return a FROM item with the rows of a grain that has attempts, of the days that are billed in full.

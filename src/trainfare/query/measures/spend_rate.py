@@ -23,6 +23,7 @@ from trainfare.query.measures.metric_value import MetricQuery, MetricValue
 from trainfare.query.stored import select_of
 
 CODE, NAME = "M4", "spend rate"
+WHOLE_BILL = "it is that of the entire bill, at its end: it has no days and no filters"
 WINDOWS = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}
 
 
@@ -33,6 +34,8 @@ def values(query: MetricQuery) -> list[MetricValue]:
     """
     last = query.opened.books[-1]
     unit = f"{query.currency} per hour"
+    if query.is_part:
+        return [MetricValue(CODE, {}, "", None, None, unit, WHOLE_BILL)]
     if last.complete_through is None:
         note = "the bill has no metered charge, so it is unknown how far it is complete"
         return [MetricValue(CODE, {}, name, None, None, unit, note) for name in WINDOWS.values()]

@@ -22,6 +22,7 @@ from fractions import Fraction
 from math import isqrt
 
 from trainfare.query.measures.metric_value import MILLION, MetricQuery, MetricValue, billed_hours
+from trainfare.query.medians import median
 
 CODE, NAME = "M10", "spread of the hourly rate"
 
@@ -48,12 +49,6 @@ def values(query: MetricQuery) -> list[MetricValue]:
                 MetricValue(CODE, dict(zip(names, key, strict=True)), detail, _money(value), Fraction(1), unit)
             )
     return found
-
-
-def median(values: list[Fraction]) -> Fraction:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def deviation(values: list[Fraction]) -> Fraction:

@@ -1,6 +1,6 @@
 """The part of training cost that is allocated to nobody, and why.
 
-Formula: unallocated cost / (total of the bill - non-training cost). One value for all of it, and one for each reason.
+Formula: unallocated cost / (all cost - non-training cost). One value for all of it, and one for each reason.
 It has no groups, because unallocated cost belongs to nobody.
 
 Example: two of ten dollars name no machine, job or tag. The database is not training.

@@ -44,9 +44,13 @@ Productive = Annotated[
 
 
 class Period(msgspec.Struct):
+    """What the response covers: `end` is excluded. It selects `days`, or the `books` of entire months."""
+
     start: str
     end: str
     complete_through: str | None
+    selects: str
+    books: list[str]
 
 
 class Payer(msgspec.Struct):
@@ -56,7 +60,10 @@ class Payer(msgspec.Struct):
 
 
 class Report(msgspec.Struct):
-    """Cost per training hour, reconciled with the bill. Amounts are decimal strings with all digits."""
+    """Cost per training hour. Rows, idle, unallocated and non-training cost add up to `total`.
+
+    `bill` and `difference` reconcile the entire books. Amounts are decimal strings with all digits.
+    """
 
     schema_version: int
     currency: str
@@ -81,6 +88,7 @@ class Jobs(msgspec.Struct):
     """A page of jobs. `count` and `cost` cover all jobs that match the filters."""
 
     schema_version: int
+    window: Period
     currency: str
     count: int
     cost: str
@@ -93,6 +101,7 @@ class Job(msgspec.Struct):
     """One job: its data in the log, its cost by category and day, its attempts and machines."""
 
     schema_version: int
+    window: Period
     currency: str
     job: Row
     costs: list[Row]
@@ -105,6 +114,7 @@ class Machines(msgspec.Struct):
     """The cost of each machine, and its payers."""
 
     schema_version: int
+    window: Period
     currency: str
     rows: list[Row]
 
@@ -116,7 +126,7 @@ def report(
     productive: Productive = None,
     step: Step = None,
 ) -> Response[bytes]:
-    """Cost, hours and rates per group, and idle, unallocated and non-training cost; together they equal the bill."""
+    """Cost, hours and rates per group, and idle, unallocated and non-training cost. For a month they equal the bill."""
 
     def compute(opened: OpenBooks, question: Question) -> Payload:
         question = replace(question, by=keys.parse([aggregate] if aggregate else [], opened.engine))

@@ -1,6 +1,7 @@
 """API endpoints that trace cost: from a job to its bill lines, and from a bill line to its payers."""
 
 import pickle
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Annotated
 from urllib.parse import unquote
@@ -46,8 +47,19 @@ class JobExplanation(msgspec.Struct):
     lines: list[Row]
 
 
+class ConvertedRow(msgspec.Struct):
+    """The row of a bill in a provider's own format, and by FOCUS column the expression and the value it became."""
+
+    native: Row
+    mapping: dict[str, str]
+    focus: Row
+
+
 class BillLine(msgspec.Struct):
-    """A bill line with all its payers. `parts` is the sum of their parts; it equals the line."""
+    """A bill line with all its payers. `parts` is the sum of their parts; it equals the line.
+
+    `conversion` is null for lines of FOCUS bills, which need none.
+    """
 
     schema_version: int
     month: str
@@ -55,6 +67,7 @@ class BillLine(msgspec.Struct):
     file: str
     file_line: int
     line: Row
+    conversion: ConvertedRow | None
     parts: dict[str, str]
     payers: list[Row]
 
@@ -149,13 +162,23 @@ def line_payers(
     def compute() -> Payload:
         with api.book_reader.account(book) as (engine, account):
             found = reopen.payers_of_stored_line(engine, account, delivery, line)
+            converted = reopen.converted_lines(api.book_reader.store, engine, [(delivery, line)]) if found else []
         if found is None:
             do = "The explanation of a job lists its lines: /api/v1/jobs/JOB/explain"
             raise NotFoundError("line", f"{book.month} has no line {line} of delivery {delivery}", do)
         fields = book_request.fields | {"file": file_name(found.file), "file_line": found.file_line}
-        return Payload("payers", found.payers, fields | {"line": plain(found.line), "parts": plain(found.parts)})
+        fields |= {"line": plain(found.line), "conversion": _conversion(converted), "parts": plain(found.parts)}
+        return Payload("payers", found.payers, fields)
 
     return api.respond([book], compute)
+
+
+def _conversion(lines: Sequence[reopen.ConvertedLine]) -> dict[str, Row] | None:
+    """How the row of a native bill became the line; None if the bill has FOCUS columns itself."""
+    for one in lines:
+        made = one.conversion
+        return {"native": plain(made.native), "mapping": dict(made.expressions), "focus": plain(made.focus)}
+    return None
 
 
 ROUTES = [explain_job, line_payers]

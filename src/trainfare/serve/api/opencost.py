@@ -57,7 +57,7 @@ def compute_allocations(
 ) -> Response[bytes]:
     """The cost of each namespace, controller, node or label. Jobs are controllers, teams are namespaces."""
     period = parse_window(api_request.book_reader, window)
-    books = [book for book in api_request.book_reader.current() if period.overlaps(book.month)]
+    books = api_request.book_reader.books_in(period)
     steps = period.steps(step)
 
     def compute() -> dict[str, Any]:

@@ -7,10 +7,11 @@ from litestar.params import PathParameter, QueryParameter
 
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
-from trainfare.query import job_names, keys, window
+from trainfare.query import job_names, selection, window
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
 from trainfare.serve.books import BookReader
+from trainfare.settings import scope
 from trainfare.store import Book
 
 MAX_TEXT_LENGTH = 200
@@ -39,8 +40,8 @@ Filters = Annotated[
     list[str] | None,
     QueryParameter(
         name="filter",
-        description="KEY:VALUE, such as team:nlp; can be repeated. Values of one key are alternatives; (none) matches "
-        "rows without a value.",
+        description="KEY:VALUE, such as team:nlp; can be repeated. Values of one key are alternatives. Or a scope, as "
+        "in team=nlp,vision and pool=large. (none) matches rows without a value.",
         max_items=MAX_FILTERS,
     ),
 ]
@@ -82,12 +83,16 @@ def select_book(book_reader: BookReader, month: MonthText = None, version: Versi
 
 
 def parse_filters(filters: tuple[str, ...], opened: OpenBooks) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Group filters by key. Reject one that is not KEY:VALUE or has an unknown key."""
+    """Group filters by key. Reject one that is neither KEY:VALUE nor a scope, or has an unknown key."""
     found: dict[str, list[str]] = {}
+    scopes: list[scope.Condition] = []
     for text in filters:
         key, colon, value = text.partition(":")
+        if "=" in key:
+            scopes += scope.parse(text, "filter")
+            continue
         if not colon or not key or not value:
             raise TrainfareError("filter", f"'{text[:60]}' is not KEY:VALUE", "Write, for example, filter=team:nlp.")
-        (known,) = keys.parse([key], opened.engine)
-        found.setdefault(known, []).append(value)
-    return job_names.with_full_ids(opened, tuple((key, tuple(values)) for key, values in found.items()))
+        found.setdefault(key, []).append(value)
+    conditions = [*((key, tuple(values)) for key, values in found.items()), *scopes]
+    return job_names.with_full_ids(opened, selection.parse_filters(conditions, opened.engine, "filter"))

@@ -6,7 +6,7 @@ its `respond(...)`, which caches, negotiates the format and handles ETags.
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from trainfare import quoting
 from trainfare.query.cost import Question
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
+from trainfare.report import render
 from trainfare.serve.api.parameters import (
     Basis,
     Currency,
@@ -118,7 +119,10 @@ class CostRequest:
     def respond(self, compute: Callable[[OpenBooks, Question], Payload]) -> Response[bytes]:
         def compute_open() -> Payload:
             with self.api.open(self.books) as opened:
-                return compute(opened, self.question(opened))
+                question = self.question(opened)
+                payload = compute(opened, question)
+                fields = {"window": render.window(opened.covered(question.days))} | dict(payload.fields)
+                return replace(payload, fields=fields)
 
         return self.api.respond(self.books, compute_open, self.window)
 
@@ -156,7 +160,7 @@ def cost_request(
     filters: Filters = None,
 ) -> CostRequest:
     window = parse_window(api_request.book_reader, window_)
-    books = tuple(book for book in api_request.book_reader.current() if window.overlaps(book.month))
+    books = tuple(api_request.book_reader.books_in(window))
     if not books:
         raise no_data_error(api_request.book_reader)
     return CostRequest(api_request, window, basis, per, scope_, currency, tuple(filters or ()), books)

@@ -103,11 +103,9 @@ function selectDays(chart, days, links) {
 }
 
 function openPeriod(days, first, last) {
-  const end = new Date(`${days[Math.min(last, days.length - 1)]}T00:00:00Z`);
-  end.setUTCDate(end.getUTCDate() + 1);
   const url = new URL(location.href);
   url.searchParams.set("from", days[Math.max(first, 0)]);
-  url.searchParams.set("to", end.toISOString().slice(0, 10));
+  url.searchParams.set("to", days[Math.min(last, days.length - 1)]);
   open(url.href);
 }
 

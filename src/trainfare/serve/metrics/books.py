@@ -13,9 +13,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from trainfare import __version__
 from trainfare.errors import TrainfareError
-from trainfare.query import cost, groups
+from trainfare.query import cost, groups, keys
 from trainfare.query.cost import Question
-from trainfare.query.measures import retry, spend_rate
+from trainfare.query.measures import retry, spend_rate, unallocated
 from trainfare.query.measures.metric_value import MetricQuery
 from trainfare.query.metrics import NEEDED_TABLES
 from trainfare.query.open_books import OpenBooks
@@ -89,8 +89,8 @@ def _costs(opened: OpenBooks, currency: str) -> Iterator[Metric]:
     selection = Question([], currency=currency).selection
     rows = opened.engine.rows(
         "SELECT CASE WHEN s.payer_kind IN ('idle', 'unallocated', 'outside') THEN s.payer "
-        "ELSE coalesce(a.project, '') END AS project, "
-        "coalesce(CASE WHEN s.payer LIKE 'team:%' THEN substr(s.payer, 6) ELSE a.team END, '') AS team, s.category, "
+        f"ELSE coalesce({keys.share_sql('project')}, '') END AS project, "
+        f"coalesce({keys.share_sql('team')}, '') AS team, s.category, "
         "CASE WHEN s.estimated THEN 'estimated' ELSE 'billed' END AS state, "
         "sum(s.effective) "
         f"FROM {groups.selected_shares(opened, selection, ['project', 'team', 'category'])} GROUP BY ALL ORDER BY ALL"
@@ -98,15 +98,16 @@ def _costs(opened: OpenBooks, currency: str) -> Iterator[Metric]:
     labels = ("project", "team", "category", "state")
     costs = {tuple(key): amount for *key, amount in rows}
     yield _counter(f"cost_{currency.lower()}", f"Effective cost in {currency}.", costs, *labels)
-    total, unallocated, jobs, owned = opened.engine.row(
-        "SELECT coalesce(sum(s.effective), 0), coalesce(sum(s.effective) FILTER (s.payer_kind = 'unallocated'), 0), "
-        "coalesce(sum(s.effective) FILTER (s.payer_kind = 'attempt'), 0), "
+    (ratio, *_) = unallocated.values(MetricQuery(opened, Question([], currency=currency)))
+    if ratio.value is not None:
+        yield _gauge(
+            "unallocated_cost_ratio", "Unallocated cost as a fraction of training cost (M3).", {(): ratio.value}
+        )
+    jobs, owned = opened.engine.row(
+        "SELECT coalesce(sum(s.effective) FILTER (s.payer_kind = 'attempt'), 0), "
         "coalesce(sum(s.effective) FILTER (s.payer_kind = 'attempt' AND a.owner IS NOT NULL), 0) "
         f"FROM {groups.selected_shares(opened, selection, ['owner'])}"
     )
-    if total:
-        help_text = "Unallocated cost as a fraction of all cost."
-        yield _gauge("unallocated_cost_ratio", help_text, {(): unallocated / total})
     if jobs:
         help_text = "Cost of jobs that have an owner, as a fraction of the cost of all jobs."
         yield _gauge("owner_coverage_ratio", help_text, {(): owned / jobs})

@@ -78,6 +78,11 @@ class RequestContext:
             raise NoDataError(self)
         return found
 
+    @cached_property
+    def cost_books(self) -> list[Book]:
+        """The books that have cost of the window: those of its months, and others that book cost for its days."""
+        return self.book_reader.books_in(self.window, self.current_books) if self.books else []
+
     @property
     def book(self) -> Book:
         """The last book of the window, for panels that show one month."""
@@ -91,7 +96,7 @@ class RequestContext:
         before = self.window.previous()
         found = self.books_in(before)
         is_complete = found and found[0].month == Month.of(before.first) and found[-1].month.end >= before.end
-        return found if is_complete else []
+        return self.book_reader.books_in(before, self.current_books) if is_complete else []
 
     def books_in(self, period: Window) -> list[Book]:
         return [book for book in self.current_books if period.overlaps(book.month)]
@@ -147,8 +152,8 @@ class RequestContext:
         return [one for one in chosen if one in PAYERS_OF.get(kind, (kind,))] if chosen else [kind]
 
     def run(self, find: Callable[..., Answer], *arguments: Any, books: Sequence[Book] | None = None) -> Answer:
-        """Run a query function on the given books; by default, on those of the window."""
-        with self.book_reader.open(self.viewer, self.books if books is None else books) as opened:
+        """Run a query function on the given books; by default, on those with cost of the window."""
+        with self.book_reader.open(self.viewer, self.cost_books if books is None else books) as opened:
             return find(opened, *arguments)
 
     def link(self, path: str, /, **changed: object) -> str:

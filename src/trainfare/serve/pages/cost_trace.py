@@ -116,8 +116,8 @@ def top_jobs(context: RequestContext) -> Panel:
     columns = [
         Column("job", "Job", "key", lambda row: context.drill("/cost-trace/job", TOTAL, row["cost"], job=row["job"])),
         Column("team", "Team", "key"),
-        Column("project", "Project", "key"),
-        Column("state", "State", "state"),
+        Column("project", "Project", "key", minor=True),
+        Column("state", "State", "state", minor=True),
         Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
         Column("part", "% of jobs", "percent"),
     ]

@@ -54,15 +54,15 @@ def states(context: RequestContext) -> Panel:
         Column("state", "Final state", "state", jobs_of),
         Column("attempts", "Attempts", "count"),
         Column("jobs", "Jobs", "count", minor=True),
-        Column("runtime_median", "Median runtime", "seconds"),
-        Column("runtime_p95", "p95 runtime", "seconds", minor=True),
+        Column("runtime_median", "Median runtime", "seconds", minor=True),
+        Column("runtime_p95", "p95", "seconds", minor=True),
         Column("gpu_seconds", "GPU h", "hours", minor=True),
         Column("cost", f"Cost {context.currency}", "money", jobs_of, estimated="estimated"),
     ]
     rows = context.run(job_runs.states, context.question)
     foot = {"state": None, "attempts": sum(row["attempts"] for row in rows), **add_up(rows, "cost", "estimated")}
     about = "Runtime: from an attempt's first to its last second within the selected period."
-    return Panel("states", "Attempts by final state", columns, rows, 7, about, foot=foot)
+    return Panel("states", "Attempts by final state", columns, rows, 6, about, foot=foot)
 
 
 def retries(context: RequestContext) -> Panel:
@@ -93,7 +93,7 @@ def retries(context: RequestContext) -> Panel:
     note = "Where no checkpoints are known, all of an interrupted attempt counts as lost. That is an upper bound."
     bounded = any(row["at_most"] for row in work.values())
     title = "Retries and lost work by team"
-    return Panel("retries", title, columns, rows, 5, about, note=note if bounded else "")
+    return Panel("retries", title, columns, rows, 6, about, note=note if bounded else "")
 
 
 def occupancy(context: RequestContext) -> Panel:

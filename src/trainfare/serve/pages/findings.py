@@ -74,8 +74,11 @@ def evidence(context: RequestContext) -> Panel:
         Column("at_stake", "At stake", "money"),
         Column("currency", "", minor=True),
     ]
+    more = None
+    if code == "F1":
+        more = ("Its services, resources, tags and bill lines", context.link("/unallocated", payer=None))
     empty = ("No evidence is stored", f"The book of {context.book.month} has no rows for {code}.")
-    return Panel("evidence", f"Evidence: {context.book.month}", columns, rows, 12, empty=empty)
+    return Panel("evidence", f"Evidence: {context.book.month}", columns, rows, 12, empty=empty, more=more)
 
 
 def state(context: RequestContext) -> object:

@@ -1,6 +1,6 @@
 """The list of jobs: sorted, filtered, grouped, with selectable columns, one page at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +9,8 @@ from typing import Any
 from trainfare.errors import TrainfareError
 from trainfare.money import decimal_text
 from trainfare.query import cost, jobs, keys
+from trainfare.query.job import by_category, gpu_models
+from trainfare.query.job import facts as job_facts
 from trainfare.query.jobs import SORTS, Listing
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import NONE
@@ -17,7 +19,7 @@ from trainfare.report.render import money
 from trainfare.serve.pages import labels
 from trainfare.serve.pages.context import RequestContext
 from trainfare.serve.pages.figures import ALLOCATED, BILLED, ESTIMATED, JOBS, TOTAL, Figure, Link
-from trainfare.serve.pages.panel import Column, Page, Panel, Record, Stat, ratio
+from trainfare.serve.pages.panel import Column, Page, Panel, Record, Stat, format_value, ratio
 from trainfare.serve.pages.query import FILTERS
 
 GROUPS = (
@@ -26,6 +28,9 @@ GROUPS = (
 )
 PAGE_SIZES = (25, 50, 100, 500)
 MOST_COMPARED = 6
+FIRST_COMPARED = ("cost", "rate", "gpu_seconds", "wall_seconds")
+OF_CATEGORY = "category "
+"""Prefix of the fields of a compared job with its cost by category."""
 COLUMNS = {
     "team": ("Team", "key"),
     "owner": ("Owner", "key"),
@@ -59,7 +64,7 @@ def page(context: RequestContext) -> Page:
     panel = groups(context) if by else listing(context)
     selected = context.query.get_all("pick")
     panels = [compare(context), panel] if selected else [panel]
-    counted = context.run(jobs.jobs, context.question, replace(_listing(context), limit=1, offset=0))
+    counted = context.run(jobs.jobs, context.question, _listing(context))
     extra = {
         "by": by,
         "groups": GROUPS,
@@ -71,6 +76,12 @@ def page(context: RequestContext) -> Page:
         "paging": {} if by else _paging(context, counted.count),
     }
     return Page("Jobs", panels, stats(context, counted), extra=extra)
+
+
+def named_job(context: RequestContext) -> str | None:
+    """The page of the job whose exact id is searched for; None if the search is for anything else."""
+    searched = context.query.get("q")
+    return context.job_link(searched) if searched and context.run(job_facts, searched) else None
 
 
 def stats(context: RequestContext, found: jobs.Page) -> list[Stat]:
@@ -214,21 +225,50 @@ def groups(context: RequestContext) -> Panel:
 
 
 def compare(context: RequestContext) -> Panel:
-    """Selected jobs side by side, one row per property."""
+    """Selected jobs side by side, one row per property, and how each differs from the first."""
     selected = context.query.get_all("pick")
     if len(selected) > MOST_COMPARED:
         raise TrainfareError("pick", f"{len(selected)} jobs selected", f"Compare at most {MOST_COMPARED} jobs at once.")
     found = {}
     for job in selected:
-        if rows := context.run(jobs.jobs, context.job_question(job), Listing(limit=1)).rows:
-            found[job] = rows[0]
-    rows = [
-        {"property": title} | {job: Column(name, title, kind).text(record) for job, record in found.items()}
-        for name, (title, kind) in (COLUMNS | {"estimated": ("Estimated part", "money")}).items()
+        question = context.job_question(job)
+        if rows := context.run(jobs.jobs, question, Listing(limit=1)).rows:
+            models = context.run(gpu_models, question)
+            found[job] = rows[0] | {"gpu_models": ", ".join(models) or None} | _by_category(context, job)
+    of_category = dict.fromkeys(name for record in found.values() for name in record if name.startswith(OF_CATEGORY))
+    properties = {name: COLUMNS[name] for name in FIRST_COMPARED}
+    properties |= {name: (f"Cost: {name.removeprefix(OF_CATEGORY)}", "money") for name in of_category}
+    properties |= {"estimated": ("Estimated part", "money"), "gpu_models": ("GPU models", "text")} | COLUMNS
+    rows = [_compared(Column(name, title, kind), found) for name, (title, kind) in properties.items()]
+    first, *others = [*found] or [""]
+    columns = [
+        Column("property", ""),
+        *(Column(job, job, "id") for job in found),
+        *(Column(f"{job} -", f"{job} vs. {first}", "id", minor=True) for job in others),
     ]
-    columns = [Column("property", ""), *(Column(job, job, "id") for job in found)]
     empty = ("None of these jobs ran in this period", "Choose another period.")
-    return Panel("compare", "Comparison", columns, rows if found else [], empty=empty)
+    about = "Differences are to the first job. The filters narrow the cost of all of them." if found else ""
+    return Panel("compare", "Comparison", columns, rows if found else [], 12, about, empty=empty)
+
+
+def _by_category(context: RequestContext, job: str) -> dict[str, Decimal]:
+    sums: dict[str, Decimal] = {}
+    for row in context.run(by_category, context.job_question(job)):
+        name = f"{OF_CATEGORY}{row['category']}"
+        sums[name] = sums.get(name, Decimal(0)) + row["cost"]
+    return sums
+
+
+def _compared(column: Column, found: Mapping[str, Record]) -> dict[str, str]:
+    """One property of each job, and its difference to the first job's, if it is a number."""
+    row = {"property": column.title} | {job: column.text(record) for job, record in found.items()}
+    first = next(iter(found.values()), {}).get(column.name)
+    for job, record in [*found.items()][1:]:
+        value = record.get(column.name)
+        if column.is_number and value is not None and first is not None:
+            difference = Decimal(value) - Decimal(first)
+            row[f"{job} -"] = f"{'+' if difference > 0 else ''}{format_value(column.kind, difference)}"
+    return row
 
 
 def _group_key(context: RequestContext) -> str:

@@ -1,5 +1,6 @@
 """Lineage in both directions: a job's cost down to pots and bill lines, and a bill line back to all of its payers."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -10,6 +11,7 @@ from trainfare.books import reopen
 from trainfare.money import decimal_text
 from trainfare.query.bill_line import LinePayers
 from trainfare.query.open_books import OpenBooks
+from trainfare.report.converted_rows import side_by_side
 from trainfare.report.render import money
 from trainfare.serve.api.lineage import explain
 from trainfare.serve.auth.permissions import require_full_visibility
@@ -211,6 +213,7 @@ def line_page(context: RequestContext, delivery: int, line: int) -> Page:
     require_full_visibility(context.viewer)
     with context.book_reader.account(context.book) as (engine, account):
         found = reopen.payers_of_stored_line(engine, account, delivery, line)
+        converted = reopen.converted_lines(context.book_reader.store, engine, [(delivery, line)]) if found else []
     if found is None:
         do = "Open a job's cost trace and choose one of its bill lines."
         raise NotFoundError("line", f"{context.book.month} has no line {line} of delivery {delivery}", do)
@@ -242,7 +245,7 @@ def line_page(context: RequestContext, delivery: int, line: int) -> Page:
     ]
     breadcrumbs = [(cost_trace.TITLE, context.link("/cost-trace"))]
     extra = {"panel_parameters": {"delivery": delivery, "line": line}}
-    panels = [_payers(context, found, f"/api/v1/lines/{delivery}/{line}")]
+    panels = [_payers(context, found, f"/api/v1/lines/{delivery}/{line}"), *map(_conversion, converted)]
     return Page("Payers of a bill line", panels, stats, breadcrumbs, facts, checks, extra)
 
 
@@ -277,6 +280,26 @@ def _payers(context: RequestContext, found: LinePayers, api_path: str) -> Panel:
         more = (f"All {len(found.payers):,} as CSV", f"{api_path}?month={context.book.month}&format=csv")
     title = _title("Payers", found.payers)
     return Panel("payers", title, columns, rows, 12, "", chart, "", foot, table_open=True, more=more)
+
+
+def _conversion(one: reopen.ConvertedLine) -> Panel:
+    """The row of a native bill, the mapping and the FOCUS line side by side; below them what no mapping reads."""
+    rows = side_by_side(one.conversion)
+    named = {word for row in rows for word in re.findall(r"([^=, ]+)=", row["native_columns"])}
+    rows += [
+        {"native_columns": f"{name}={value}", "mapping": "", "focus_column": "", "focus_value": ""}
+        for name, value in one.conversion.native.items()
+        if value is not None and name not in named
+    ]
+    columns = [
+        Column("native_columns", "Row on the bill", "wide"),
+        Column("mapping", "Mapping", "wide", minor=True),
+        Column("focus_column", "FOCUS column"),
+        Column("focus_value", "FOCUS value", "wide"),
+    ]
+    title = f"From the row at {location(one.file, one.file_line)} to FOCUS"
+    about = "The bill is in its provider's own format. Each FOCUS column is an expression over the row's columns."
+    return Panel("conversion", title, columns, rows, 12, about)
 
 
 def _job_link(context: RequestContext, row: Mapping[str, Any]) -> str | None:

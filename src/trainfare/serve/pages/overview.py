@@ -1,7 +1,6 @@
 """The month at a glance: what was spent, who it was allocated to, what changed, and whether it ties out to the bill."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -113,8 +112,8 @@ def teams(context: RequestContext) -> Panel:
 
     columns = [
         Column("team", "Team", "key", jobs_of_team),
-        Column("jobs", "Jobs", "count"),
-        Column("gpu_seconds", "GPU h", "hours"),
+        Column("jobs", "Jobs", "count", minor=True),
+        Column("gpu_seconds", "GPU h", "hours", minor=True),
         Column(
             "cost",
             f"Cost {context.currency}",
@@ -267,12 +266,10 @@ def changes(context: RequestContext) -> Panel:
 
 def _short_name(period: Window) -> str:
     """The name of a period on an axis: its month, or its first and last day."""
-    last = period.last - timedelta(days=1)
-    return (
-        f"{period.first:%b %Y}"
-        if period.is_months and period.first.month == last.month
-        else f"{period.first:%-d %b} – {last:%-d %b}"
-    )
+    last = period.last_day
+    if period.of_books and period.first.month == last.month:
+        return f"{period.first:%b %Y}"
+    return f"{period.first:%-d %b}" + (f" – {last:%-d %b}" if period.length > 1 else "")
 
 
 def axis_start(first: Decimal, steps: Iterable[Decimal]) -> Decimal:

@@ -69,7 +69,7 @@ def rules(context: RequestContext) -> Panel:
     )
     about = (
         "Every charge is allocated by the first rule that matches it. Your own rules come before the built-in ones; "
-        "rules in gray matched nothing. To backtest other rules: trainfare rules test"
+        "rules in gray matched nothing. To backtest other rules: trainfare rules test."
     )
     if not has_lines and (context.query.filters or context.window.days):
         about += " Numbers of bill lines are shown for whole months without filters."

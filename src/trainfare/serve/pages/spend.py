@@ -1,6 +1,6 @@
 """Spend by month and by day, the forecast, and the budget."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -89,7 +89,7 @@ def _has(opened: OpenBooks, currency: str, basis: str) -> bool:
     return currency in opened.currencies and basis in opened.known_bases(currency)
 
 
-def _month_chart(context: RequestContext, rows: Sequence[Record], forecasts: Iterable[Outlook]) -> dict[str, Any]:
+def _month_chart(context: RequestContext, rows: Sequence[Record], forecasts: Collection[Outlook]) -> dict[str, Any]:
     built = [row for row in rows if row["state"] != "forecast"]
     budget = next((one.budget for one in forecasts), None)
     lines = [{"name": "Budget", "values": [decimal_text(budget)] * len(rows)}] if budget else []
@@ -101,7 +101,7 @@ def _month_chart(context: RequestContext, rows: Sequence[Record], forecasts: Ite
         "series": [*payer_kind_series(built), *_forecast_series(rows)],
         "totals": [decimal_text(row.get("total")) for row in rows],
         "intervals": {
-            "name": INTERVAL,
+            "name": f"{INTERVAL}, unreliable" if any(_is_unreliable(one) for one in forecasts) else INTERVAL,
             "ranges": [
                 [index, decimal_text(row["low"]), decimal_text(row["high"])]
                 for index, row in enumerate(rows)
@@ -257,6 +257,12 @@ def _coverage(covered: int | None, tested: int | None) -> str | None:
     return f"{covered} of {tested}{', unreliable' if covered < LOW_COVERAGE * tested else ''}"
 
 
+def _is_unreliable(one: Outlook) -> bool:
+    """Whether the interval contained less than half of the past outcomes it was predicted for."""
+    found = one.forecast
+    return found.covered is not None and bool(found.tested) and found.covered < LOW_COVERAGE * (found.tested or 0)
+
+
 def _budget_columns() -> list[Column]:
     return [
         Column("budget", "Budget", "money"),
@@ -275,7 +281,7 @@ def budget_stats(context: RequestContext, spent: Decimal) -> list[Stat]:
         context.book_reader.config.budgets(context.currency), context.question, context.viewer.visibility
     )
     amount = budgets.get(EVERYTHING)
-    if amount is None or len(context.books) != 1 or not context.window.is_months:
+    if amount is None or len(context.books) != 1 or not context.window.of_books:
         return []
     newest = next(one for one in context.outlooks if one.scope == EVERYTHING)
     detail = f"of {money(amount)} {context.currency}"

@@ -117,7 +117,7 @@ def _panel(name: str, key: str, title: str, about: str = "") -> Callable[[Reques
             return context.drill_kind("/unallocated", TOTAL, row["cost"], "unallocated", **(kept | {key: row["value"]}))
 
         columns = [
-            Column("value", title, "key", narrowed),
+            Column("value", title, "wide", narrowed),
             Column("lines", "Bill lines", "count", minor=True),
             Column("cost", f"Cost {context.currency}", "money", narrowed),
         ]
@@ -144,8 +144,7 @@ def lines(context: RequestContext) -> Panel:
         Column("service", "Service"),
         Column("resource_id", "Resource", "wide", minor=True),
         Column("tags", "Tags", "wide", minor=True),
-        Column("reason", "Reason", "wide", minor=True),
-        Column("line_amount", f"Line {context.currency}", "money", lambda row: line_link(context, row)),
+        Column("line_amount", f"Line {context.currency}", "money", lambda row: line_link(context, row), minor=True),
         Column("cost", f"Unallocated {context.currency}", "money"),
     ]
     count = sum(one.count for one in _found(context))
@@ -162,11 +161,14 @@ def _tags(text: str | None) -> str:
     return ", ".join(f"{key}={value}" for key, value in found.items()) or UNTAGGED
 
 
+NONE_ABOUT = (
+    "(none): lines that name none, and parts of pots that are split by spend, which have no lines of their own."
+)
 TAGS_ABOUT = "A line counts under each of its tags, so these amounts do not add up to the total."
 PANELS: dict[str, Callable[[RequestContext], Panel]] = {
     "reasons": _panel("reasons", "reason", "Reason"),
-    "services": _panel("services", "service", "Service"),
-    "resources": _panel("resources", "resource_id", "Resource"),
+    "services": _panel("services", "service", "Service", NONE_ABOUT),
+    "resources": _panel("resources", "resource_id", "Resource", NONE_ABOUT),
     "tags": _panel("tags", "tag", "Tag", TAGS_ABOUT),
     "lines": lines,
 }

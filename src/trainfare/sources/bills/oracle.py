@@ -116,4 +116,5 @@ READER = NativeBill(
     recognizes=recognize,
     export_advice="Copy the cost report as Oracle wrote it; see docs/howto/oracle-cloud.md.",
     check=check,
+    made_json=lambda raw: frozenset({"Tags", "SkuPriceDetails"}),
 )

@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -34,9 +34,17 @@ def placements(
     claims: Iterable[Object],
     owners: Mapping[str, Object] | None = None,
 ) -> list[Object]:
-    """Return a row of placements for each pod that was bound; `line` is the number given with the pod.
+    """Return the rows of `rows` for pods that are in memory."""
+    return list(rows([*pods], nodes, claims, owners or {}))
 
-    `owners` are the metadata of owners by uid: their labels fill in for those that a pod lacks.
+
+def rows(
+    pods: Iterable[tuple[int, Object]], nodes: Sequence[Object], claims: Iterable[Object], owners: Mapping[str, Object]
+) -> Iterator[Object]:
+    """Yield a row of placements for each pod that was bound; `line` is the number given with the pod.
+
+    One goes through `pods` twice: to number attempts, then for the rows. `owners` are the metadata of owners by uid:
+    their labels fill in for those that a pod lacks.
     """
     node_labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in nodes}
     removed: dict[str, list[str]] = {}
@@ -44,22 +52,21 @@ def placements(
         if one.get("removed"):
             removed.setdefault(one["metadata"]["name"], []).append(one["removed"])
     claimed = {_name(one["metadata"]): amounts.claimed_gpus(one) for one in claims}
-    members = [(line, pod, member) for line, pod in pods if (member := membership(pod))]
-    turns = [
-        Turn(pod["metadata"]["uid"], member, pod["metadata"].get("creationTimestamp", ""), _ended(pod))
-        for _, pod, member in members
-    ]
-    numbers = attempts(turns)
-    rows: list[Object] = []
-    for line, pod, member in members:
-        started = _bound(pod)
-        if started and pod["spec"].get("nodeName"):
+    numbers = attempts(_turns(pods))
+    for line, pod in pods:
+        member, started = membership(pod), _bound(pod)
+        if member and started and pod["spec"].get("nodeName"):
             row: dict[str, Any] = {"line": line, "attempt": numbers[pod["metadata"]["uid"]], "started": started}
-            marks = _marks(pod["metadata"], owners or {})
+            marks = _marks(pod["metadata"], owners)
             row |= _placement(pod, member, node_labels, claimed) | _labels(marks)
             row["labels"] |= next(({"queue": one[_QUEUE]} for one in marks if _QUEUE in one), {})
-            rows.append(row | _lost(row, removed.get(row["machine_id"], ())))
-    return rows
+            yield row | _lost(row, removed.get(row["machine_id"], ()))
+
+
+def _turns(pods: Iterable[tuple[int, Object]]) -> Iterator[Turn]:
+    for _, pod in pods:
+        if member := membership(pod):
+            yield Turn(pod["metadata"]["uid"], member, pod["metadata"].get("creationTimestamp", ""), _ended(pod))
 
 
 def _lost(row: Mapping[str, Any], removed: Iterable[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ secrets.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -76,25 +76,48 @@ def changed_at(fields: Any, names: Sequence[str] = _TIMES) -> datetime | None:
     return datetime.fromisoformat(max(found)) if found else None
 
 
-def make_placements(engine: DuckDB, histories: Sequence[History], into: str, problems: Problems) -> None:
-    """Create `into` and `INTO_machines`: the placements and machines of one cluster."""
-    by_kind: dict[str, list[History]] = {kind: [] for kind in (*KINDS, *OWNERS)}
-    for one in histories:
-        by_kind[one.kind].append(_dated(one))
-    pods = [(one.seq, _as_last_known(one)) for one in by_kind[POD]]
-    nodes, claims = [_as_last_known(one) for one in by_kind[NODE]], [one.fields for one in by_kind[CLAIM]]
-    owners = {one.uid: one.fields["metadata"] for kind in OWNERS for one in by_kind[kind]}
-    between = {one.seq: one for one in by_kind[POD] if one.gone}
-    rows = []
-    for row in kubernetes_pods.placements(pods, nodes, claims, owners):
-        labels = dict(row["labels"])
-        missed = between.get(row["line"])
-        if missed and row["ended"] == _text(missed.gone[0] if missed.gone else None):
-            labels |= {ENDED_BETWEEN: ended_between(missed)}
-        rows.append({**row, "log_cluster": histories[0].cluster or None, "labels": json.dumps(labels, sort_keys=True)})
-    load_rows(engine, into, {column.name: column.type for column in PLACEMENTS.columns}, rows)
-    listed = kubernetes_pods.machines((one.seq, _as_last_known(one)) for one in by_kind[NODE])
+def make_placements(engine: DuckDB, histories: Iterable[History], into: str, problems: Problems) -> None:
+    """Create `into` and `INTO_machines`: the placements and machines of one cluster.
+
+    There may be millions of pods, so `histories` is gone through again rather than kept.
+    """
+    others = [_dated(one) for one in histories if one.kind != POD]
+    nodes = [one for one in others if one.kind == NODE]
+    claims = [one.fields for one in others if one.kind == CLAIM]
+    owners = {one.uid: one.fields["metadata"] for one in others if one.kind in OWNERS}
+    pods = _Pods(histories)
+    rows = kubernetes_pods.rows(pods, [_as_last_known(one) for one in nodes], claims, owners)
+    columns = {column.name: column.type for column in PLACEMENTS.columns}
+    load_rows(engine, into, columns, (_finished(row, pods.missed, pods.cluster) for row in rows))
+    listed = kubernetes_pods.machines((one.seq, _as_last_known(one)) for one in nodes)
     load_rows(engine, f"{into}_machines", {column.name: column.type for column in MACHINES.columns}, listed)
+
+
+class _Pods:
+    """The pods among histories, as often as one goes through them; those that were missed are noted."""
+
+    def __init__(self, histories: Iterable[History]) -> None:
+        self._histories = histories
+        self.cluster = ""
+        self.missed: dict[int, tuple[str, str]] = {}
+        """By observation: the end of a pod that was missed, and the two times between which it ended."""
+
+    def __iter__(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        for one in self._histories:
+            if one.kind == POD:
+                dated = _dated(one)
+                self.cluster = one.cluster
+                if dated.gone:
+                    self.missed[one.seq] = (str(_text(dated.gone[0])), ended_between(dated))
+                yield one.seq, _as_last_known(dated)
+
+
+def _finished(row: Mapping[str, Any], missed: Mapping[int, tuple[str, str]], cluster: str) -> Mapping[str, Any]:
+    """Return a placement with its cluster, and with a label if its end is not known exactly."""
+    labels = dict(row["labels"])
+    end, between = missed.get(row["line"], (None, ""))
+    labels |= {ENDED_BETWEEN: between} if end and row["ended"] == end else {}
+    return {**row, "log_cluster": cluster or None, "labels": json.dumps(labels, sort_keys=True)}
 
 
 def _dated(one: History) -> History:

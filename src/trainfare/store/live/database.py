@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, inspect, select
+from sqlalchemy import URL, Connection, delete, insert, inspect, select
 
 from trainfare.errors import TrainfareError
 from trainfare.store import Store
@@ -35,6 +35,10 @@ class LiveDatabase(Database):
                     METADATA.create_all(connection)
                     set_state(connection, _REVISION, REVISION)
 
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
     def _require_intact(self) -> None:
         """Require nothing: what cannot be read is an error when it is read, and can be made anew."""
 
@@ -44,9 +48,22 @@ def open_live(store: Store) -> LiveDatabase:
     url = store.catalog.url
     if url.get_backend_name() != "sqlite":
         return LiveDatabase(url.render_as_string(hide_password=False))
+    return LiveDatabase(_file(url))
+
+
+def _file(url: URL) -> Path:
     catalog = Path(url.database or "")
-    own_name = FILE_NAME if catalog.name == "catalog.sqlite" else f"{catalog.stem}.{FILE_NAME}"
-    return LiveDatabase(catalog.with_name(own_name))
+    return catalog.with_name(FILE_NAME if catalog.name == "catalog.sqlite" else f"{catalog.stem}.{FILE_NAME}")
+
+
+def find_live(store: Store) -> LiveDatabase | None:
+    """Open the live account of a store if there is one."""
+    url = store.catalog.url
+    if url.get_backend_name() == "sqlite" and not _file(url).exists():
+        return None
+    if url.get_backend_name() != "sqlite" and not store.catalog.has_table(STATE.name):
+        return None
+    return open_live(store)
 
 
 def get_state(connection: Connection, key: str) -> Any:

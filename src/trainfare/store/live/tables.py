@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text
 
 from trainfare.tables import LABELS
 
-REVISION = 1
+REVISION = 2
 """The form of these tables. They are made anew from recordings, events and books when it changes."""
 
 FOREVER = 253402300800
@@ -109,3 +109,29 @@ SOURCES = Table(
     Column("problem", Text),
     sqlite_strict=True,
 )
+
+EVENTS = Table(
+    "live_events",
+    METADATA,
+    Column("seq", _LONG, primary_key=True, autoincrement=False),
+    Column("source", Text, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("content_sha256", Text, nullable=False),
+    Column("received_at", _LONG, nullable=False),
+    Column("job", Text),
+    Column("is_end", Integer, nullable=False),
+    Column("sealing", Integer),
+    Column("line", Text),
+    UniqueConstraint("source", "event_id", name="live_events_once"),
+    sqlite_strict=True,
+)
+"""The events that were received, in order. The line is null once a delivery in the lake has it for good."""
+
+EVENT_JOBS = Table(
+    "live_event_jobs",
+    METADATA,
+    Column("job", Text, primary_key=True),
+    Column("label", Text, primary_key=True),
+    sqlite_strict=True,
+)
+"""The labels that events stated of jobs, as KEY:VALUE: whose tokens may report more of them."""

@@ -55,7 +55,7 @@ class Batch:
     """The clusters and kinds of which `observed` is the complete list: whatever it lacks is gone."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One recorded observation. Within a collector, `seq` counts from 1 without gaps, in the order of commits."""
 

@@ -35,6 +35,8 @@ from .previous_version.make import AS_OF, PASSWORD, QUERIES, bill
 from .test_only_read import without_write_permission
 
 FIGURES = [name for name in QUERIES if name not in ("users", "tokens")]
+REDEFINED = {"next report": {Decimal("18.671683"): Decimal("38.743603")}}
+"""The median of two rates was the lower one. It is the mean of 18.671683 and 58.815522 now, half away from zero."""
 TABLES_BY_REFERENCE = (
     *("identity", "deliveries", "books", "book_deliveries", "book_files", "book_totals", "closings", "sightings"),
     *("acceptances", "users", "tokens", "sessions", "audit", "builds"),
@@ -68,7 +70,8 @@ def figures(printed: str) -> Counter[Decimal]:
 
     def numbers(value: Any) -> Iterator[Decimal]:
         if isinstance(value, dict):
-            value = [one for name, one in value.items() if name != "unit_price"]  # newer than the recorded figures
+            # Fields that are newer than the recorded figures.
+            value = [one for name, one in value.items() if name not in ("unit_price", "other_months")]
         if isinstance(value, list):
             for one in value:
                 yield from numbers(one)
@@ -87,6 +90,10 @@ def test_every_figure_is_that_of_the_previous_version(migrated_once: Workspace, 
     assert ran.code in (0, 1), ran.err
     expected = figures(reported()[name])
     assert len(expected) > 3
+    for then, now in REDEFINED.get(name, {}).items():
+        expected.subtract([then])
+        expected.update([now])
+    expected = +expected
     assert figures(ran.out) == expected
 
 

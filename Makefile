@@ -12,23 +12,35 @@ PINNED := $(PIP) --require-hashes -r
 
 SEEDS ?= 30
 
-.PHONY: demo test test-services soak lint bench engines plans reference scorecard screenshots setup assets services pins sbom clean
+.PHONY: demo test test-services test-kubernetes kubernetes soak lint bench engines plans reference scorecard screenshots setup assets services pins sbom clean
 
 demo: $(VENV)/.ready assets
 	$(BIN)/trainfare demo --folder demo --months 3 --serve
 
 # Everything a change can break in the embedded product.
 test: $(VENV)/.ready-dev assets services
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not services and not soak"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not services and not soak and not kubernetes"
 
 # What needs other systems or time: clusters, object stores, a real scheduler, sampled kills, screenshots of every page.
 test-services: $(VENV)/.ready-dev assets services
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m services
 
+# A real control plane with hollow nodes. Its programs are built at the first time, in 10 minutes on two quiet cores and in
+# 30 on busy ones; without them: make test-kubernetes BUILT=
+BUILT ?= kubernetes
+test-kubernetes: $(VENV)/.ready-dev $(BUILT)
+	$(BIN)/python -m pytest tests/test_real_kubernetes.py -rs
+
+# The programs of Kubernetes, outside the repository.
+kubernetes:
+	@sh tests/services/kubernetes/build.sh "$$(PYTHONPATH=tests $(BIN)/python -c \
+		'from services import kubernetes_cluster; print(kubernetes_cluster.installed())')"
+
 # Long campaigns; they print their seeds. SOAK multiplies how long they run.
 SOAK ?= 10
 soak: $(VENV)/.ready-dev assets services
 	TRAINFARE_SOAK=$(SOAK) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m soak -s
+	TRAINFARE_SOAK=$(SOAK) $(BIN)/python -m pytest tests/test_real_kubernetes.py -s
 	$(MAKE) scorecard
 
 lint: $(VENV)/.ready-dev
@@ -38,6 +50,7 @@ lint: $(VENV)/.ready-dev
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python bench/attribution.py
+	$(BIN)/python bench/questions.py
 
 # DuckDB and Spark side by side. Smaller: make engines MILLIONS="1 10"
 MILLIONS ?= 1 10 100

@@ -28,8 +28,9 @@ STAGES = {
         "allocate.lineage:open_everything",
     ),
     "measures": ("books.tables:measure", "books.preview:preview_rules"),
+    "live": ("live.prices:read_fleet", "live.holdings:follow"),
     "query": ("query.cost:report",),
-    "query/grains": ("query.grains.making:write",),
+    "query/grains": ("query.grains.parts:write",),
 }
 """The folders with steps, and the functions that run them, as module:function. Other steps of a folder come last."""
 

@@ -223,12 +223,13 @@ def settings_page() -> str:
         "Settings are in `trainfare.toml` in the workspace; `trainfare init` creates one with examples. Invalid settings "
         "are rejected, all at once, before anything is read. Environment variables take precedence over the file, and "
         "the file over the defaults.",
-        _settings_of(config.Config, SETTINGS, hidden=("where", "folder")),
+        _settings_of(config.Config, SETTINGS, hidden=("named_sources", "given_labels", "where", "folder")),
         "## `[[source]]`",
         "The format is recognized by content: see [files](files.md).",
         _settings_of(config.SourceSettings, SOURCE_SETTINGS),
         "## `[[collector]]`",
-        "What `trainfare collect` queries: see [collect from Slurm](../howto/collect-slurm.md).",
+        "What `trainfare collect` queries: see [I have Kubernetes](../howto/collect-kubernetes.md) and "
+        "[collect from Slurm](../howto/collect-slurm.md).",
         _settings_of(config.CollectorSettings, COLLECTOR_SETTINGS),
         "## `[[rule]]`",
         "A charge is allocated by the first rule that matches it. See [rules](rules.md) for the built-in ones.",

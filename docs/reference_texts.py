@@ -128,12 +128,16 @@ SOURCE_SETTINGS = {
 }
 COLLECTOR_SETTINGS = {
     "name": "The name under which everything it collects is recorded. Keep it: another name starts a new recording.",
-    "system": "The system that is queried: `slurm`.",
-    "since": "The first day to collect, such as `2026-10-01`. Default: 31 days before the first run.",
+    "system": "The system that is queried: `kubernetes` or `slurm`.",
+    "since": (
+        "The first day to collect, such as `2026-10-01`. Default: 31 days before the first run. Kubernetes only knows "
+        "what exists, so there it has no effect."
+    ),
     "token": "Where the token is, if the system needs one: `env:NAME` or `file:PATH`, never the token itself.",
     "options": (
-        "For `slurm`: `config`, the path of slurm.conf; `programs`, the folder of its commands; `cluster`, for "
-        "`--clusters`."
+        "For `kubernetes`: `kubeconfig`, the path of a kubeconfig, by default the one that kubectl uses or the service "
+        "account of the pod; `context`, one of its contexts; `cluster`, the name of the cluster in recordings. For "
+        "`slurm`: `config`, the path of slurm.conf; `programs`, the folder of its commands; `cluster`, for `--clusters`."
     ),
 }
 RULE_SETTINGS = {

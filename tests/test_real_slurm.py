@@ -19,6 +19,7 @@ from services.slurm_cluster import NODE_GPUS, SlurmCluster
 from trainfare.cli import main
 from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import Problems
+from trainfare.job_ids import native_id
 from trainfare.sources.head import read_head
 from trainfare.sources.schedulers import sacct, sacct_json
 
@@ -280,7 +281,7 @@ def test_every_job_is_costed_to_the_digit(placements_of_real_cluster, tmp_path, 
     with pytest.raises(SystemExit, match="0"):
         main([*files, "--by", "job", "--per", "gpu", "--format", "json"])
     report = json.loads(capsys.readouterr().out)
-    cost = {row["job"]: Decimal(row["cost"]) for row in report["rows"] if row["cost"]}
+    cost = {native_id(row["job"]): Decimal(row["cost"]) for row in report["rows"] if row["cost"]}
     wanted = _gpu_seconds(real, first + 7200)
     assert {job: cost[real.jobs[job]] for job in wanted} == {
         job: seconds * CENT_A_GPU_SECOND for job, seconds in wanted.items()
@@ -288,7 +289,8 @@ def test_every_job_is_costed_to_the_digit(placements_of_real_cluster, tmp_path, 
     capacity = sum(real.nodes.values()) * 7200
     assert Decimal(report["idle"]["cost"]) == (capacity - sum(wanted.values())) * CENT_A_GPU_SECOND
     assert report["difference"] == "0.00"
-    assert {row["job"]: row["rate"] for row in report["rows"] if row["rate"]}[real.jobs["preempted"]] == "36.00"
+    rates = {native_id(row["job"]): row["rate"] for row in report["rows"] if row["rate"]}
+    assert rates[real.jobs["preempted"]] == "36.00"
 
 
 def _bill_of_nodes(folder: Path, nodes: dict[str, int], start: int, end: int) -> Path:

@@ -130,13 +130,13 @@ MACHINES = Table(
     ),
 )
 
-LOG_COLUMNS = ("log_cluster", "log_run", "resized")
-"""Columns of placements that identify attempts in logs which do not number them."""
+LOG_COLUMNS = ("log_cluster", "log_user", "log_run", "resized")
+"""Columns of placements that identify jobs and attempts across logs."""
 PLACEMENTS = Table(
     "placements",
     "One attempt of a job holding an amount of one machine for a time.",
     (
-        Column("job_id", TEXT, "the job: what a person requested to train"),
+        Column("job_id", TEXT, "the job: what a person requested to train, as its log names it"),
         Column("attempt", "INTEGER", "which try of the job, from 1"),
         Column("machine_id", TEXT, "the machine that was held"),
         Column("started", TIME, "when holding began"),
@@ -154,6 +154,7 @@ PLACEMENTS = Table(
         Column("priority", TEXT, "the priority class"),
         Column("submitted", TIME, "when the attempt was submitted to the queue; null: not stated"),
         Column("log_cluster", TEXT, "the cluster that numbers these jobs; null: not stated"),
+        Column("log_user", TEXT, "whose job it is, if the log may use a job id more than once; null: it does not"),
         Column("log_run", TIME, "when the attempt began, if the log does not number attempts; null: it does"),
         Column("resized", TIME, "when this placement ended as the attempt went on with another size; null: it did not"),
         Column("labels", TEXT, "every other label as a flat JSON object, or null"),
@@ -383,7 +384,18 @@ CLOSED_MONTHS = Table(
     ),
 )
 
+OTHER_MONTHS = Table("other_months", "In whose unit cost a book counts, too.", (Column("month", "DATE", "first day"),))
+BILLED_ELSEWHERE = Table(
+    "billed_elsewhere",
+    "The time outside the month of a book for which placements share in its charges for machine time.",
+    (
+        *(PLACEMENTS.columns[:3] + MACHINES.columns[1:2]),
+        *(Column(name, "BIGINT", f"{name} being billed, in seconds since 1970") for name in ("starts", "ends")),
+    ),
+)
+
 TABLES = (
     *(CHARGES, MACHINES, PLACEMENTS, USAGE, QUALITY, PRICES, SHARES, CONVERSIONS, WORK, CHECKPOINTING, ESTIMATES),
-    *(PAST_ESTIMATES, ESTIMATE_ERRORS, FINDINGS, FAILURE_MODES, FAILURE_ROWS, CLOSED_MONTHS),
+    *(PAST_ESTIMATES, ESTIMATE_ERRORS, FINDINGS, FAILURE_MODES, FAILURE_ROWS, CLOSED_MONTHS, OTHER_MONTHS),
+    BILLED_ELSEWHERE,
 )

@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from trainfare.money import amount
 
 from .books import BILL, JOBS, MACHINES, MEASURED, stamp, with_settings, write_rows
-from .findings_model import DAY, HOUR, MICRO, MONTH, Hold, Labor, License, Line, Machine, Measured, Records
+from .findings_records import DAY, HOUR, MICRO, MONTH, Hold, Labor, License, Line, Machine, Measured, Records
 
 UNITS = 10**12
 CATEGORIES = {"compute": "Compute", "storage": "Storage", "network": "Networking"}

@@ -1,6 +1,8 @@
 """Each failure mode is found where it occurs, with the cost at stake, and not in a similar month without it."""
 
+import tomllib
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -83,11 +85,34 @@ def test_unallocated_cost_is_found_with_settings_that_would_allocate_it(keeper: 
     assert at_stake(account) == {"F1": Decimal(62)}
     (fixes,) = account.opened.engine.row("SELECT fixes FROM failure_modes")
     labels, rule = fixes.split("\n\n")
-    assert labels == '# would allocate 31.00 USD\n[labels]\nteam = ["team", "Squad"]'
-    settings = f"{labels}\n\n{rule}"
-    fixed = keeper.book(Case([*SOUND.charges, *squads, *bare], SOUND.placements, SOUND.machines, settings))
+    assert labels == '[labels]\n# would allocate 31.00 USD\nteam = ["team", "Team", "TEAM", "Squad"]'
+    assert rule.startswith("# would allocate 31.00 USD\n[[rule]]\n")
+    fixed = keeper.book(Case([*SOUND.charges, *squads, *bare], SOUND.placements, SOUND.machines, fixes))
     assert at_stake(fixed) == {}
     assert fixed.owed() == {"job-n1": Decimal(744 + 62)}
+
+
+def test_suggested_settings_keep_what_is_mapped_and_are_one_valid_text(keeper: Bookkeeper) -> None:
+    """Two unmapped tags of one label, one of another, a mapped one, and two services without tags."""
+    tags = ('{"Squad": "NLP"}', '{"crew": "nlp"}', '{"Initiative": "atlas"}', '{"group": "nlp"}')
+    tagged = [charge(day, "1", Tags=one, **STORAGE) for day in EVERY_DAY for one in tags]
+    bare = [
+        charge(day, "1", **(STORAGE | {"ServiceName": name}))
+        for day in EVERY_DAY
+        for name in ('Disk "fast" \\ large', "Tape")
+    ]
+    case = Case([*SOUND.charges, *tagged, *bare], SOUND.placements, SOUND.machines, '[labels]\nteam = ["group"]\n')
+    account = keeper.book(case)
+    assert at_stake(account) == {"F1": Decimal(5 * 31)}
+    (fixes,) = account.opened.engine.row("SELECT fixes FROM failure_modes")
+    suggested = tomllib.loads(fixes)
+    assert suggested["labels"] == {
+        "team": ["group", "Squad", "crew"],
+        "project": ["project", "Project", "PROJECT", "Initiative"],
+    }
+    assert {one["match"]["service"] for one in suggested["rule"]} == {'Disk "fast" \\ large', "Tape"}
+    fixed = keeper.book(replace(case, settings=fixes))
+    assert at_stake(fixed) == {}
 
 
 def test_jobs_without_an_owner_are_found(keeper: Bookkeeper) -> None:

@@ -15,7 +15,7 @@ from trainfare.settings.config import load
 
 from . import findings_model
 from .books import Bookkeeper
-from .findings_model import Stakes
+from .findings_records import Stakes
 from .findings_worlds import companies, write
 
 BATCHES, COMPANIES = 8, 40

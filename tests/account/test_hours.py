@@ -107,7 +107,9 @@ def test_hours_before_and_after_the_bill_are_unbilled(keeper: Bookkeeper):
         """,
     )
     (job,) = account.report(["job"]).rows
-    assert (job.wall_seconds, job.unbilled_wall_seconds, job.rate) == (10 * HOUR, 8 * HOUR, Decimal(4))
+    assert (job.wall_seconds, job.unbilled_gpu_seconds) == (10 * HOUR, 4 * 8 * HOUR)
+    assert (job.rate, job.at_least, job.billed_part) == (None, Decimal("0.8"), Decimal("0.2"))
+    assert account.report(["job"], per="gpu").rows[0].rate == 1
 
 
 def test_a_job_that_still_runs_has_hours_up_to_the_end_of_the_bill(keeper: Bookkeeper):
@@ -119,7 +121,9 @@ def test_a_job_that_still_runs_has_hours_up_to_the_end_of_the_bill(keeper: Bookk
         """,
     )
     (job,) = account.report(["job"]).rows
-    assert (job.cost, job.wall_seconds, job.unbilled_wall_seconds) == (Decimal(6), 3 * HOUR, 0)
+    assert (job.cost, job.wall_seconds, job.unbilled_gpu_seconds) == (Decimal(6), 3 * HOUR, 0)
+    assert (job.rate, job.at_least) == (None, 2), "the day is not over"
+    assert account.report(["job"], per="gpu").rows[0].rate == Decimal("0.5")
 
 
 def test_a_group_with_cost_but_no_hours_has_no_rate(keeper: Bookkeeper):

@@ -73,7 +73,7 @@ ENDED_LATER = [[run("41", "RUNNING", 6, None)], [run("41", "COMPLETED", 6, 12)]]
 @pytest.mark.parametrize("logs", [ENDED_LATER, ENDED_LATER[::-1]], ids=["in order", "reversed"])
 def test_a_job_that_still_ran_in_one_export_ends_with_the_next(tmp_path: Path, logs: list[list[str]]):
     answer = report(tmp_path, logs, "job,state,slurm_state")
-    assert costs(answer, "job", "state", "slurm_state") == {("41", "completed", "COMPLETED"): ("48.00", "48.00")}
+    assert costs(answer, "job", "state", "slurm_state") == {("c/41", "completed", "COMPLETED"): ("48.00", "48.00")}
     assert {finding["code"] for finding in answer["findings"]} == {"MACHINE_WITHOUT_JOBS"}
 
 
@@ -82,7 +82,7 @@ def test_a_node_missing_from_later_exports_ends_with_its_attempt(tmp_path: Path)
     answer = report(
         tmp_path, [[run("41", "RUNNING", 6, None, 16, "gpu[01-02]")], [run("41", "FAILED", 6, 12)]], "job,state"
     )
-    assert costs(answer, "job", "state") == {("41", "failed"): ("96.00", "96.00")}
+    assert costs(answer, "job", "state") == {("c/41", "failed"): ("96.00", "96.00")}
 
 
 def test_a_plain_job_file_may_deliver_the_end_later(tmp_path: Path):
@@ -122,7 +122,9 @@ AFTER = run("41", "RUNNING", 6, None)
 )
 def test_a_resized_job_continues_across_exports(tmp_path: Path, logs: list[list[str]]):
     answer = report(tmp_path, logs, "attempt,state,slurm_state")
-    assert costs(answer, "attempt", "state", "slurm_state") == {("41#1", "completed", "COMPLETED"): ("64.00", "64.00")}
+    assert costs(answer, "attempt", "state", "slurm_state") == {
+        ("c/41#1", "completed", "COMPLETED"): ("64.00", "64.00")
+    }
     assert "OVERLAPPING_ROWS" not in {finding["code"] for finding in answer["findings"]}
 
 
@@ -132,7 +134,7 @@ def test_a_resized_job_continues_across_exports(tmp_path: Path, logs: list[list[
 def test_a_running_resized_job_holds_its_remaining_nodes(tmp_path: Path, logs: list[list[str]]):
     """32 GPU hours up to 8, and the 8 GPUs of one node for the 16 hours that are left of the bill."""
     answer = report(tmp_path, logs, "attempt,state")
-    assert costs(answer, "attempt", "state") == {("41#1", "running"): ("160.00", "160.00")}
+    assert costs(answer, "attempt", "state") == {("c/41#1", "running"): ("160.00", "160.00")}
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["unnumbered", "numbered by Slurm"])
@@ -143,14 +145,14 @@ def test_a_job_resized_twice_may_be_spread_over_several_exports(tmp_path: Path, 
     lines = [f"{record}|0" if restarts else record for record in records]
     for logs in ([lines], [[one] for one in lines], [lines[1:], lines[:2]], [lines[2:], lines[:1], lines]):
         answer = report(tmp_path, logs, "attempt,state", header)
-        assert costs(answer, "attempt", "state") == {("41#1", "failed"): ("64.00", "64.00")}, logs
+        assert costs(answer, "attempt", "state") == {("c/41#1", "failed"): ("64.00", "64.00")}, logs
 
 
 def test_a_resized_job_that_continues_with_a_new_start_is_one_attempt(tmp_path: Path):
     later = run("41", "FAILED", 8, 12)
     for logs in ([[WIDE, later]], [[WIDE], [later]]):
         answer = report(tmp_path, logs, "attempt,state")
-        assert costs(answer, "attempt", "state") == {("41#1", "failed"): ("64.00", "64.00")}
+        assert costs(answer, "attempt", "state") == {("c/41#1", "failed"): ("64.00", "64.00")}
 
 
 def test_a_part_of_a_heterogeneous_job_that_is_resized_does_not_shorten_the_others(tmp_path: Path):
@@ -160,7 +162,7 @@ def test_a_part_of_a_heterogeneous_job_that_is_resized_does_not_shorten_the_othe
         run("41+1", "COMPLETED", 6, 12, 8, "gpu02"),
     ]
     answer = report(tmp_path, [parts, [run("7", "COMPLETED", 0, 1)]], "job")
-    assert costs(answer, "job") == {("41",): ("64.00", "64.00"), ("7",): ("8.00", "8.00")}
+    assert costs(answer, "job") == {("c/41",): ("64.00", "64.00"), ("c/7",): ("8.00", "8.00")}
 
 
 def test_runs_are_counted_over_all_exports(tmp_path: Path):
@@ -168,8 +170,8 @@ def test_runs_are_counted_over_all_exports(tmp_path: Path):
     for logs in ([[lost, done], [done]], [[done], [lost, done]], [[lost], [done]]):
         answer = report(tmp_path, logs, "attempt,state")
         assert costs(answer, "attempt", "state") == {
-            ("41#1", "node_failed"): ("4.00", "4.00"),
-            ("41#2", "completed"): ("24.00", "24.00"),
+            ("c/41#1", "node_failed"): ("4.00", "4.00"),
+            ("c/41#2", "completed"): ("24.00", "24.00"),
         }
 
 
@@ -179,14 +181,14 @@ def test_one_id_on_two_clusters_is_two_jobs(tmp_path: Path):
     ben = [run("41", "COMPLETED", 6, 12, 8, "gpu02", cluster="b", user="ben")]
     answer = report(tmp_path, [ana, ben], "job,owner")
     assert costs(answer, "job", "owner") == {
-        ("41@a", "ana"): ("48.00", "48.00"),
-        ("41@b", "ben"): ("48.00", "48.00"),
-        ("7", "ana"): ("8.00", "8.00"),
+        ("a/41", "ana"): ("48.00", "48.00"),
+        ("b/41", "ben"): ("48.00", "48.00"),
+        ("a/7", "ana"): ("8.00", "8.00"),
     }
 
 
 def test_array_tasks_canceled_before_they_started_are_ignored(tmp_path: Path):
     canceled = "43_[5-10]|c|ana|CANCELLED by 1000|2026-10-05T06:00:00|2026-10-05T06:00:00|0|00:00:00||None assigned"
     assert costs(report(tmp_path, [[canceled, run("41", "COMPLETED", 6, 12)]], "job"), "job") == {
-        ("41",): ("48.00", "48.00")
+        ("c/41",): ("48.00", "48.00")
     }

@@ -11,7 +11,7 @@ from trainfare.books.from_files import build_from_files
 from trainfare.engine.duckdb import DuckDB, parquet, quoted
 from trainfare.query import cost
 from trainfare.query.check import FindingStates, check
-from trainfare.query.grains import making
+from trainfare.query.grains import parts
 from trainfare.query.open_books import open_books
 from trainfare.query.stored import ADDED_COLUMNS, select_of
 from trainfare.settings.config import load
@@ -55,12 +55,14 @@ def test_the_grains_of_an_older_book_can_be_made(keeper: Bookkeeper):
     (book,) = build_from_files(load(folder / "trainfare.toml"), folder / "books", keeper.builder)
     before = older(keeper.builder, book, folder)
     files = {name: path for name, path in before.files.items() if name not in NUMBERED.values()}
-    making.write(replace(before, files=files), folder / "older.duckdb")
-    keeper.reader.run(f"ATTACH {quoted(folder / 'older.duckdb')} AS older")
-    assert keeper.reader.rows("SELECT sum(effective) FROM older.grain_cost_d") == [(Decimal(8),)]
-    assert keeper.reader.rows("SELECT DISTINCT origin, estimated FROM older.grain_ways_2") == [(None, False)]
-    assert keeper.reader.rows("SELECT effective FROM older.grain_fact_s WHERE job = 1") == [(Decimal(4),)]
-    assert keeper.reader.rows("SELECT count(*) FROM older.grain_usage") == [(0,)]
+    paths = {part: folder / f"{part}.duckdb" for part in parts.PARTS}
+    parts.write(replace(before, files=files), paths)
+    for part, path in paths.items():
+        keeper.reader.run(f"ATTACH {quoted(path)} AS {part}")
+    assert keeper.reader.rows("SELECT sum(effective) FROM labels.grain_cost_d") == [(Decimal(8),)]
+    assert keeper.reader.rows("SELECT DISTINCT origin, estimated FROM labels.grain_ways_2") == [(None, False)]
+    assert keeper.reader.rows("SELECT effective FROM labels.grain_fact_s WHERE job = 1") == [(Decimal(4),)]
+    assert keeper.reader.rows("SELECT count(*) FROM work.grain_usage") == [(0,)]
 
 
 def test_a_newer_version_is_compared_with_an_older_one(keeper: Bookkeeper):

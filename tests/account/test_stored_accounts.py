@@ -60,7 +60,9 @@ def test_a_stored_account_explains_the_same_as_a_recomputed_one(keeper: Bookkeep
             for basis in BASES:
                 again = explained(store, built.book, job, basis)
                 connection = engine.new_connection()
-                stored = reopen.explain_stored(connection, account, job, attempts, basis, "USD", again.stored)
+                stored = reopen.explain_stored(
+                    connection, account, reopen.ExplainedJob(job, attempts), basis, "USD", again.stored
+                )
                 assert stored == again
                 assert stored.explained == stored.stored != 0
         engine.close()

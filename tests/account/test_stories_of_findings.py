@@ -81,10 +81,48 @@ SACCT = "JobID|Cluster|User|State|Start|End|AllocTRES|NodeList\n"
 
 
 def test_results_of_a_job_id_that_two_clusters_use_are_found_unless_they_name_the_cluster(keeper: Bookkeeper) -> None:
-    case = Case([hours_of("n1", (0, HOUR), "1")], quality=[result("7"), result("7@beta")])
+    case = Case([hours_of("n1", (0, HOUR), "1")], quality=[result("7"), result("beta/7")])
     folder = keeper.write(case)
     for cluster in ("alpha", "beta"):
         row = f"7|{cluster}|ana|COMPLETED|2026-10-01T00:00:00|2026-10-01T01:00:00|gres/gpu=1|n1\n"
         (folder / f"{cluster}.txt").write_text(SACCT + row, encoding="utf-8")
     account = keeper.account(with_settings(folder, ["bill.csv", "alpha.txt", "beta.txt", "quality.csv"]))
     assert rows_of(account, "RESULT_JOB_UNKNOWN") == ["job 7, 1 result"]
+
+
+def test_a_node_with_two_gpu_models_is_found_and_one_with_slices_of_its_model_is_not(keeper: Bookkeeper) -> None:
+    """The parts are by count: 2 of 11 GPUs are 18.18 %, whatever a GPU of each model costs."""
+    held = {
+        "mixed": ["1|{}|gres/gpu=2,gres/gpu:a100=2|n1", "2|{}|gres/gpu=9,gres/gpu:h100=9|n1"],
+        "at once": ["1|{}|gres/gpu=11,gres/gpu:a100=2,gres/gpu:h100=9|n1"],
+        "one model": ["1|{}|gres/gpu=2,gres/gpu:a100=2|n1", "2|{}|gres/gpu=9,gres/gpu:a100=9|n1"],
+        "slices": ["1|{}|gres/gpu=2,gres/gpu:a100=2|n1", "2|{}|gres/gpu=1,gres/gpu:a100_1g.5gb=1|n1"],
+        "untyped": ["1|{}|gres/gpu=2,gres/gpu:a100=2|n1", "2|{}|gres/gpu=9|n1"],
+        "two nodes": ["1|{}|gres/gpu=11,gres/gpu:a100=2,gres/gpu:h100=9|n[1-2]"],
+    }
+    found = {}
+    for name, lines in held.items():
+        folder = keeper.write(Case([hours_of("n1", (0, HOUR), "100")], machines=[{"machine_id": "n1", "gpus": 11}]))
+        times = "ana|COMPLETED|2026-10-01T00:00:00|2026-10-01T01:00:00"
+        header = "JobID|User|State|Start|End|AllocTRES|NodeList\n"
+        text = header + "".join(line.format(times) + "\n" for line in lines)
+        (folder / "log.txt").write_text(text, encoding="utf-8")
+        account = keeper.account(with_settings(folder, ["bill.csv", "machines.csv", "log.txt"]))
+        found[name] = rows_of(account, "GPU_MODELS_MIXED")
+    expected = {"mixed": ["machine n1: a100, h100"], "at once": ["machine n1: a100 and h100"]}
+    assert found == {name: [] for name in held} | expected
+
+
+def test_an_id_of_two_jobs_is_found_and_one_of_two_runs_is_not(keeper: Bookkeeper) -> None:
+    for users, evidence in (
+        (("ana", "ana"), []),
+        (("ana", "ben"), ["job 7@2026-10-01T00:00:00Z of ana", "job 7@2026-10-01T01:00:00Z of ben"]),
+    ):
+        folder = keeper.write(Case([hours_of("n1", (0, 2 * HOUR), "4")]))
+        runs = (
+            f"7|lab|{user}|FAILED|2026-10-01T0{n}:00:00|2026-10-01T0{n + 1}:00:00|gres/gpu=1|n1\n"
+            for n, user in enumerate(users)
+        )
+        (folder / "log.txt").write_text(SACCT + "".join(runs).replace("|lab|", "||"), encoding="utf-8")
+        account = keeper.account(with_settings(folder, ["bill.csv", "log.txt"]))
+        assert rows_of(account, "JOB_ID_REPEATED") == evidence

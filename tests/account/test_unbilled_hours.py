@@ -1,14 +1,16 @@
 """Hours without a charge on the bill do not count in rates, even between charged hours."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 
+from trainfare.engine.duckdb import quoted
+
 from .books import DAY, HOUR, MONTH, Bookkeeper, Case, Row, charge, hours_of, placement, stamp
-from .generated import Fleet, fleets
+from .generated import Charge, Fleet, fleets
 from .story import CHARGES, account_of
 from .test_properties import billed_machines, examples
 
@@ -20,9 +22,10 @@ def hourly(machine: str, hours: Iterable[int], minute: int = 0, **columns: objec
 
 
 def hours_held(keeper: Bookkeeper, case: Case, job: str = "a") -> tuple[Decimal, Decimal, Decimal | None]:
-    """Return the hours, those without a charge, and the rate of the others."""
-    row = keeper.book(case).rows("job")[job]
-    return Decimal(row.wall_seconds) / HOUR, Decimal(row.unbilled_wall_seconds) / HOUR, row.rate
+    """Return the hours of a job that holds one GPU, those without a charge, and the rate per GPU hour of the others."""
+    row = keeper.book(case).rows("job", per="gpu")[job]
+    assert row.gpu_seconds == row.wall_seconds
+    return Decimal(row.wall_seconds) / HOUR, (row.unbilled_gpu_seconds or Decimal(0)) / HOUR, row.rate
 
 
 def test_hours_between_two_charges_are_unbilled(keeper: Bookkeeper):
@@ -35,8 +38,9 @@ def test_hours_between_two_charges_are_unbilled(keeper: Bookkeeper):
         """,
     )
     (job,) = account.report(["job"]).rows
-    assert (job.cost, job.wall_seconds, job.unbilled_wall_seconds) == (20, 10 * HOUR, 5 * HOUR)
-    assert (job.gpu_seconds, job.unbilled_gpu_seconds, job.rate) == (40 * HOUR, 20 * HOUR, 4)
+    assert (job.cost, job.wall_seconds, job.unbilled_wall_seconds) == (20, 10 * HOUR, 10 * HOUR)
+    assert (job.gpu_seconds, job.unbilled_gpu_seconds) == (40 * HOUR, 20 * HOUR)
+    assert (job.rate, job.at_least, job.billed_part) == (None, 2, Decimal("0.5")), "its only day is not billed in full"
     assert account.report(["job"], per="gpu").rows[0].rate == 1
 
 
@@ -44,11 +48,13 @@ def test_unbilled_hours_count_on_their_own_days(keeper: Bookkeeper):
     charges = [*hourly("n1", range(20)), *hourly("n1", range(30, 72))]
     account = keeper.book(Case(charges, [placement("a", "n1", (0, 3 * DAY), gpus=1)]))
     days = account.rows("day")
-    assert [(days[day].wall_seconds, days[day].unbilled_wall_seconds, days[day].rate) for day in sorted(days)] == [
-        (DAY, 4 * HOUR, 2),
-        (DAY, 6 * HOUR, 2),
+    assert [(days[day].wall_seconds, days[day].unbilled_gpu_seconds, days[day].rate) for day in sorted(days)] == [
+        (DAY, 4 * HOUR, None),
+        (DAY, 6 * HOUR, None),
         (DAY, 0, 2),
     ]
+    assert account.report().overall.rate == 2, "only the last day is billed in full"
+    assert account.report().overall.unbilled_wall_seconds == 2 * DAY
 
 
 @pytest.mark.parametrize("minute", [0, 30])
@@ -72,8 +78,18 @@ def test_a_machine_charged_by_hour_and_by_day_is_billed_in_both(keeper: Bookkeep
 
 
 def test_one_charge_for_all_of_the_time_leaves_no_gap(keeper: Bookkeeper):
-    charges = [*hourly("n1", [3, 700]), hours_of("n1", (0, MONTH), "740.00")]
+    charges = [*hourly("n1", [3, 743]), hours_of("n1", (0, MONTH), "740.00")]
     assert hours_held(keeper, Case(charges, [placement("a", "n1", (0, MONTH), gpus=1)])) == (744, 0, 1)
+
+
+def test_a_charge_for_the_month_does_not_bill_hours_that_are_not_metered_yet(keeper: Bookkeeper):
+    """The machine is metered through day 2, and has a fee for the whole month. A machine with only a fee is billed."""
+    charges = [*hourly("n1", range(48)), hours_of("n1", (0, MONTH), "744.00"), hours_of("n2", (0, MONTH), "744.00")]
+    held = [placement(job, machine, (0, MONTH), gpus=1) for job, machine in (("a", "n1"), ("b", "n2"))]
+    rows = keeper.book(Case(charges, held)).rows("job")
+    assert (rows["a"].rate, rows["a"].unbilled_wall_seconds) == (3, MONTH - 2 * DAY)
+    assert (rows["a"].cost, rows["a"].rate_cost) == (840, 144)
+    assert (rows["b"].rate, rows["b"].unbilled_wall_seconds) == (1, 0)
 
 
 def test_a_job_within_a_gap_has_no_rate(keeper: Bookkeeper):
@@ -87,7 +103,7 @@ def test_a_job_within_a_gap_has_no_rate(keeper: Bookkeeper):
         2 * HOUR,
         2 * HOUR,
     )
-    assert account.rows("job")["a"].unbilled_wall_seconds == 4 * HOUR
+    assert account.rows("job")["a"].unbilled_gpu_seconds == 4 * HOUR
     assert "JOB_WITHOUT_MACHINE" in account.findings
 
 
@@ -100,7 +116,7 @@ def test_cost_that_continues_for_a_stopped_machine_does_not_bill_its_hours(keepe
         charge((0, MONTH), "4.00", **CHARGES[kind], ResourceId="vol-1", **named),
     ]
     account = keeper.book(Case(charges, [placement("a", "n1", (0, 6 * HOUR), gpus=1)]))
-    assert account.rows("job")["a"].unbilled_wall_seconds == 2 * HOUR
+    assert account.rows("job")["a"].unbilled_gpu_seconds == 2 * HOUR
 
 
 def test_a_refund_for_last_month_does_not_bill_the_hours_before_the_first_charge(keeper: Bookkeeper):
@@ -136,11 +152,23 @@ def test_an_attempt_that_still_runs_leaves_gaps_out(keeper: Bookkeeper):
     assert hours_held(keeper, Case(charges, [running])) == (7, 3, 2)
 
 
+def metered_end(fleet: Fleet, one: Charge) -> int:
+    """Return the end of a charge; for one of more than a day, the last metered second of its machine, if that is known.
+
+    Once metering reaches the end of the month, it is complete for every machine.
+    """
+    metered = [c for c in fleet.charges if c.category == "compute" and c.period[1] - c.period[0] <= DAY]
+    own = [c.period[1] for c in metered if c.machine == one.machine]
+    is_complete = any(c.period[1] >= MONTH for c in metered)
+    is_long = one.period[1] - one.period[0] > DAY
+    return min(one.period[1], max(own)) if is_long and own and not is_complete else one.period[1]
+
+
 def billed_seconds(fleet: Fleet, job: str) -> int:
     """Count the seconds in which the job held an existing, charged machine, interval by interval."""
     existed = {machine.name: machine.existed for machine in billed_machines(fleet)}
     held = [(p.machine, p.started, p.ended or 0) for p in fleet.placements if p.job == job]
-    charged = [(c.machine, *c.period) for c in fleet.charges if c.category == "compute"]
+    charged = [(c.machine, c.period[0], metered_end(fleet, c)) for c in fleet.charges if c.category == "compute"]
     moments = sorted(
         {0, MONTH, *(m for _, *span in held + charged for m in span), *(m for s in existed.values() for m in s)}
     )
@@ -164,6 +192,18 @@ def billed_seconds(fleet: Fleet, job: str) -> int:
 @given(fleet=fleets())
 def test_billed_hours_are_exactly_those_with_a_charge(keeper: Bookkeeper, fleet: Fleet):
     ended = Fleet(fleet.machines, tuple(held for held in fleet.placements if held.ended is not None), fleet.charges)
-    rows = keeper.book(ended.case()).rows("job")
+    engine = keeper.book(ended.case()).opened.engine
     for job in {held.job for held in ended.placements}:
-        assert rows[job].wall_seconds - rows[job].unbilled_wall_seconds == billed_seconds(ended, job), job
+        spans = engine.rows(
+            f"SELECT billed_starts, billed_ends FROM book_placements WHERE job_id = {quoted(job)} AND billed_ends > 0"
+        )
+        assert sum(end - begin for begin, end in united(spans)) == billed_seconds(ended, job), job
+
+
+def united(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield disjoint intervals that cover the same time."""
+    reached = 0
+    for begin, end in sorted(spans):
+        if end > max(begin, reached):
+            yield max(begin, reached), end
+            reached = end

@@ -15,15 +15,15 @@ SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src" / "trainfare_sdk"
 SDK = "trainfare_sdk"
 
 ORDER = (
-    *("errors", "money", "period", "quoting", "tables"),
+    *("errors", "job_ids", "money", "period", "quoting", "tables"),
     *("files", "settings", "engine", "store", "sources", "collect"),
     *("normalize", "allocate", "measures", "findings"),
-    *("query", "books", "report", "serve", "simulate", "cli"),
+    *("query", "books", "live", "report", "serve", "simulate", "cli"),
     *("__init__", "__main__"),
 )
 """Every part of the package. A part may import the parts before it, never those after it."""
 
-BASE = frozenset({"errors", "money", "period", "quoting", "tables"})
+BASE = frozenset({"errors", "job_ids", "money", "period", "quoting", "tables"})
 """These import nothing of ours."""
 
 STAGES = frozenset({"normalize", "allocate", "measures", "findings"})
@@ -31,7 +31,7 @@ STAGES = frozenset({"normalize", "allocate", "measures", "findings"})
 
 STARTS_PROCESSES = ("engine/", "collect/", "serve/databases/", "simulate/scorecard.py", "cli/run.py", "cli/gpu_use.py")
 PROCESS_MODULES = frozenset({"subprocess", "multiprocessing"})
-USES_NETWORK = ("engine/", "collect/", "files/", "serve/", "store/", "cli/serve.py", "cli/demo.py")
+USES_NETWORK = ("engine/", "collect/", "files/", "serve/", "store/", "cli/serve.py", "cli/demo.py", "cli/sync.py")
 NETWORK_MODULES = frozenset(
     {"socket", "ssl", "http.client", "urllib.request", "httpx", "requests", "s3fs", "uvicorn", "psycopg"}
 )

@@ -347,6 +347,10 @@ def archive(engine: DuckDB, path: Path, number: int) -> ArchivedFile:
     return ArchivedFile(target, number, "cluster")
 
 
+EVENT = {"name": "e", "uid": "uid-e"}
+"""Something that is not read, so the numbers of what is read have a gap."""
+
+
 class Segment:
     """An archived file, to be folded with others."""
 
@@ -354,12 +358,16 @@ class Segment:
         self.archive, self.number, self.recorder = file.location, file.delivery, "kubernetes"
 
 
-def test_a_pod_in_several_files_counts_once_with_its_last_state(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [1, 2, 5000])
+def test_a_pod_in_several_files_counts_once_with_its_last_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
     """The second file lacks the first pod: it was cleaned up, and the other one is still the second attempt."""
+    monkeypatch.setattr(recording, "_PAGE", page)
     first, second = pod("p", 1, 2, "Failed", owner=JOB), pod("q", 2, owner=JOB)
     engine = DuckDB()
     files = [
-        archive(engine, write(tmp_path / "1.json", first, second, node()), 1),
+        archive(engine, write(tmp_path / "1.json", first, {"kind": "Event", "metadata": EVENT}, second, node()), 1),
         archive(engine, write(tmp_path / "2.json", pod("q", 2, 5, owner=JOB), node()), 2),
         archive(engine, write(tmp_path / "3.json", second), 3),
     ]

@@ -32,6 +32,7 @@ READING = {
     "metrics": ("--by", "job"),
     "check": (),
     "estimates": (),
+    "live": ("--window", "24h"),
     "forecast": (),
     "checkpoints": (),
     "user": ("list",),
@@ -42,7 +43,7 @@ READING = {
 """Commands that print figures, and how they are asked."""
 NOT_READING = {
     *("build", "close", "collect", "demo", "diff", "export", "gameday", "init", "rates", "reopen", "run", "sbom"),
-    *("serve", "simulate", "statement"),
+    *("serve", "simulate", "statement", "sync"),
     "verify",
 }
 """Commands that print no rows of data, or are tested by themselves."""

@@ -47,10 +47,10 @@ def test_from_the_total_to_a_bill_line_and_back(visitor: Visitor, workspace: Pat
     assert page.locator("#pots tfoot td[title]").get_attribute("title") == explained["cost"]
 
     line = page.locator("#lines tbody tr").first
-    location, part = line.locator("a").inner_text(), line.locator("td.number").last.get_attribute("title")
+    location, part = line.locator("a").first.inner_text(), line.locator("td.number").last.get_attribute("title")
     file, number = location.split(":")
     assert (workspace / file).read_text(encoding="utf-8").split("\n")[int(number) - 1].count(",") > 10
-    visitor.follow(line.locator("a"))
+    visitor.follow(line.locator("a").first)
     assert location in visitor.text(".stat")
     assert visitor.digits(VALUE) == page.locator("#payers tfoot td[title]").get_attribute("title")
     mine = page.locator("#payers tbody tr", has_text=f"{job}#")
@@ -143,7 +143,7 @@ def test_jobs_are_compared_side_by_side(visitor: Visitor):
     assert [cell.inner_text() for cell in row.locator("td").all()[1:]] == costs
 
 
-def test_dragging_across_days_and_clicking_one_selects_them(visitor: Visitor):
+def test_dragging_across_days_selects_them_and_clicking_one_traces_its_cost(visitor: Visitor):
     page = visitor.page
     visitor.open("/")
     box = page.locator("#by-day-chart").bounding_box()
@@ -162,12 +162,16 @@ def test_dragging_across_days_and_clicking_one_selects_them(visitor: Visitor):
     middle_of_chart = page.locator("#by-day-chart").bounding_box()
     assert middle_of_chart is not None
     url = page.url
+    rows = [row.locator("td").all() for row in page.locator("#by-day tbody tr").all()]
+    totals = {cells[0].text_content(): cells[-1].get_attribute("title") for cells in rows}
     page.locator("#by-day-chart").click(
         position={"x": middle_of_chart["width"] / 2, "y": middle_of_chart["height"] / 2}
     )
     page.wait_for_function("(url) => location.href !== url", arg=url)
     visitor.wait_until_drawn()
-    assert page.locator("#by-day tbody tr").count() == 1
+    day = parse_qs(urlsplit(page.url).query)["day"][0]
+    assert urlsplit(page.url).path == "/cost-trace"
+    assert totals[day] == visitor.digits(VALUE)
 
 
 def test_keyboard_shortcuts_and_the_theme(visitor: Visitor):

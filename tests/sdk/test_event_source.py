@@ -70,7 +70,10 @@ def merged(paths: list[Path]) -> DuckDB:
     """An engine with the `placement_rows` and `usage_rows` that a build makes from these files."""
     engine = DuckDB()
     tables = {"jobs": PLACEMENTS, "usage": USAGE, "declared": DECLARED, "events": EVENT_NOTES}
-    facts._ingest_rows(engine, {kind: selects(engine, paths, table) for kind, table in tables.items()}, tables)
+    rows = {kind: selects(engine, paths, table) for kind, table in tables.items()}
+    for kind in facts.LOGS:
+        rows[kind] = [f"SELECT *, CAST(NULL AS VARCHAR) AS log_name FROM ({select})" for select in rows[kind]]
+    facts._ingest_rows(engine, rows, tables)
     return engine
 
 
@@ -261,7 +264,7 @@ def test_other_labels_and_native_ids_become_labels_where_the_log_has_none(tmp_pa
 
 
 def test_events_of_a_job_that_two_clusters_number_give_way_to_the_log_of_theirs(tmp_path: Path) -> None:
-    """The logs call it 7@east, the events 7 of cluster east."""
+    """The logs call it east/7, the events 7 of cluster east."""
     header = "JobID|Cluster|User|Start|End|AllocTRES|NodeList|State\n"
     for cluster in ("east", "west"):
         row = f"7|{cluster}|ana|2026-10-01T00:00:00|2026-10-01T01:00:00|cpu=1|n1|COMPLETED\n"
@@ -269,7 +272,7 @@ def test_events_of_a_job_that_two_clusters_number_give_way_to_the_log_of_theirs(
     events = simple(("start", 10, {"cluster": "east", "labels": {"team": "cv"}}), ("end", 3500, {}), job="7")
     engine = merged([tmp_path / "east.txt", tmp_path / "west.txt", write(tmp_path / "e.jsonl", events)])
     found = engine.rows("SELECT job_id, team FROM placement_rows ORDER BY job_id")
-    assert found == [("7@east", "cv"), ("7@west", None)]
+    assert found == [("east/7", "cv"), ("west/7", None)]
 
 
 BILL = (

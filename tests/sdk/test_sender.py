@@ -1,6 +1,6 @@
 """Sending to real HTTP servers that are good, busy, slow, garbage or not there: nothing is lost and nobody waits.
 
-The product has no event API yet: these servers answer as it will, or as no server should.
+These servers answer as the product does, or as no server should; `tests/web/test_events.py` has the real one.
 """
 
 import gzip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trainfare.books.build import build_books
 from trainfare.engine.choice import embedded
+from trainfare.job_ids import native_id
 from trainfare.query.open_books import open_books
 from trainfare.settings.config import load
 from trainfare.simulate.cluster import simulate_game_day
@@ -37,6 +38,7 @@ def test_exactly_the_jobs_that_lost_work_are_found_with_its_cost(tmp_path: Path)
                 "WHERE category = 'compute' GROUP BY job_id"
             )
         )
+    found, half_minutes = ({native_id(job): one for job, one in rows.items()} for rows in (found, half_minutes))
     assert len(true) > 50
     assert found.keys() == true.keys()
     far = {job for job in true if abs(found[job] - true[job]) > true[job] / 20 + Decimal(half_minutes[job])}

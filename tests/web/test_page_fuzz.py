@@ -24,9 +24,9 @@ from workspace.folder import Workspace
 from trainfare.serve import pages
 from trainfare.serve.admission.middleware import GRACE_SECONDS
 from trainfare.serve.app import create_app
-from trainfare.serve.pages import PAGES, TRACES, jobs
+from trainfare.serve.pages import PAGES, TRACES, jobs, unallocated
 from trainfare.serve.pages import job as job_page
-from trainfare.serve.pages.query import CHOICES, SHARED
+from trainfare.serve.pages.query import CHOICES, FILTERS, SHARED
 
 from .copies import copy
 from .server import COMMAND, Server, serving
@@ -51,7 +51,7 @@ OWN_PARAMETERS = (
     "without_bill",
 )
 """Parameters of pages, forms and the API, and some that sound like arguments of our functions."""
-PARAMETERS = tuple(dict.fromkeys((*OWN_PARAMETERS, *SHARED)))
+PARAMETERS = tuple(dict.fromkeys((*OWN_PARAMETERS, *SHARED, *FILTERS, *unallocated.OWN_FILTERS)))
 GOOD = {
     "window": ["2026-10", "7d", "2026-10-03,2026-10-17", "2020-01-01,2030-01-01"],
     "from": ["2026-10", "2026-10-03", "now-12M/M"],

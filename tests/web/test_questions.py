@@ -13,6 +13,7 @@ from workspace.folder import Workspace
 
 from trainfare.query import cost, jobs
 from trainfare.query.cost import Question
+from trainfare.query.grains import parts
 from trainfare.query.groups import COST_GRAINS, FACT_GRAINS
 from trainfare.query.jobs import Listing
 from trainfare.serve.auth.viewer import Viewer
@@ -79,8 +80,11 @@ def book_reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BookReader
     workspace.build()
     store = workspace.open()
     book_reader = BookReader(store, load(workspace.folder / "trainfare.toml"))
-    yield book_reader
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parts, "SMALL_BOOK", 0)
+        yield book_reader
     book_reader.close()
+    assert {one.part for one in store.catalog.grain_files.all()} == {*parts.PARTS}, "the answers came from files"
     store.catalog.dispose()
 
 

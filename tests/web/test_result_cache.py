@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from trainfare.serve.cache.results import BYTES_PER_VALUE, MAX_RESULT_BYTES, QueryResult, ResultCache, ResultKey
+from trainfare.serve.cache.results import (
+    BYTES_PER_VALUE,
+    MAX_RESULT_BYTES,
+    SMALL_BYTES,
+    QueryResult,
+    ResultCache,
+    ResultKey,
+)
 
 KEY = ResultKey((7,), "SELECT 1", ("team:nlp",))
 
@@ -62,6 +69,22 @@ def test_a_very_large_result_is_not_stored(large: bytes | QueryResult) -> None:
 
         cache.get(KEY, compute)  # type: ignore[type-var]
         assert computed
+
+
+def test_a_large_result_is_stored_when_it_is_asked_for_again() -> None:
+    cache = ResultCache()
+    first, second = (character * (SMALL_BYTES + 1) for character in (b"1", b"2"))
+    assert cache.get(KEY, lambda: first) == first
+    assert cache.get(KEY, lambda: second) == second
+    assert cache.get(KEY, unexpected) == second
+
+
+def test_large_results_that_are_asked_for_once_evict_nothing() -> None:
+    cache = ResultCache(max_bytes=4 * SMALL_BYTES)
+    cache.get(KEY, lambda: b"of somebody else")
+    for number in range(20):
+        cache.get(replace(KEY, published=number), lambda: bytes(SMALL_BYTES + 1))
+    assert cache.get(KEY, unexpected) == b"of somebody else"
 
 
 def test_an_error_is_raised_and_not_stored() -> None:

@@ -56,7 +56,6 @@ name = "cloud"
 path = "bills/*.csv"
 
 [[source]]
-name = "jobs"
 path = "jobs.csv"
 
 [[source]]

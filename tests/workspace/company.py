@@ -3,7 +3,7 @@
 import csv
 import io
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -123,8 +123,8 @@ def machines() -> str:
 
 def settings(**options: str) -> str:
     """Settings that read bills, jobs and machines from folders next to them."""
-    sources: Mapping[str, str] = {"cloud": "bills/*.csv", "jobs": "jobs/*.csv", "machines": "machines.csv"}
-    tables = "".join(f'[[source]]\nname = "{name}"\npath = "{path}"\n\n' for name, path in sources.items())
+    tables = '[[source]]\nname = "cloud"\npath = "bills/*.csv"\n\n'
+    tables += "".join(f'[[source]]\npath = "{path}"\n\n' for path in ("jobs/*.csv", "machines.csv"))
     return "".join(f"{name} = {value}\n" for name, value in options.items()) + tables
 
 

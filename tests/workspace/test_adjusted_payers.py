@@ -16,7 +16,6 @@ name = "cloud"
 path = "bills/*.csv"
 
 [[source]]
-name = "jobs"
 path = "jobs/*.csv"
 """
 OUTSIDE = '\n[[rule]]\nname = "all outside"\nmatch = { machine = true }\nto = "__outside__"\n'

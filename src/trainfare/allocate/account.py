@@ -217,6 +217,7 @@ def _routing(in_force: Sequence[Rule], weighings: dict[int, Weighing], config: C
         "rules": " ".join(f"WHEN {rules.condition(rule, config)} THEN {n}" for n, rule in numbered),
         "scopes": " ".join(f"WHEN {n} THEN {_scope(rule, config)}" for n, rule in numbered),
         "scoped": ", ".join(["0", *(str(n) for n, rule in numbered if rule.among)]),
+        "job_rules": ", ".join(["0", *(str(n) for n, rule in numbered if rule.among == "job")]),
         "weighings": " ".join(
             f"WHEN {n} THEN {weighings[n].number if n in weighings else 'NULL'}" for n, _ in numbered
         ),

@@ -3,7 +3,7 @@
 -- day.
 SELECT a.attempt, n.rule, n.among, n.weighed_by, g.category, n.currency, n.scope, c.period_start, c.period_end,
   DATE '1970-01-01' + CAST(p.payer_day % 65536 AS INTEGER) AS day, p.weight, p.total_weight,
-  p.delivery, p.line, c.source, c.description, c.sku_id,
+  p.delivery, p.line, c.source, c.description, c.sku_id, n.source AS route_source, n.origin, n.account, n.resource_id,
   c.converted_from, c.rate, c.rate_day, c.rate_source,
   c.original_effective, c.original_billed, c.original_list, c.original_contracted,
   c.effective AS line_effective, c.billed AS line_billed, c.list AS line_list, c.contracted AS line_contracted,

@@ -3,7 +3,7 @@
 -- pot, attempt, machine and day.
 SELECT a.attempt, u.name AS rule, u.among, 'spend' AS weighed_by, g.category, r.currency,
   coalesce(m.machine_id, '-') AS scope, DATE '1970-01-01' + CAST(s.day AS INTEGER) AS day, w.weight, t.total_weight,
-  r.source, p.effective AS pot_effective, p.billed AS pot_billed, p.list AS pot_list, p.contracted AS pot_contracted,
+  r.source, r.source AS route_source, r.origin, r.account, m.resource_id, p.effective AS pot_effective, p.billed AS pot_billed, p.list AS pot_list, p.contracted AS pot_contracted,
   s.effective, s.billed, s.list, s.contracted
 FROM spend_parts s
 JOIN attempts a ON a.attempt_key = s.payer_key

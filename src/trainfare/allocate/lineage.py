@@ -1,6 +1,6 @@
 """From shares back to bill lines: the same account, recomputed or stored, with every payer's part of a line."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from trainfare.tables import BASES, CONVERTED
 LINE_COLUMNS = (
     *("kind", "delivery", "line", "period_start", "period_end", "effective", "billed", "list", "contracted"),
     *("source", "currency", "charge_category", "service_name", "provider", "account", "region", "resource_id"),
-    *("sku_id", "description", *CONVERTED),
+    *("sku_id", "description", "tags", *CONVERTED),
 )
 """The columns of a bill line that a stored account has."""
 STORED_TABLES = {
@@ -35,11 +35,14 @@ STORED_TABLES = {
         f"FROM weights WHERE payer_day // 65536 < {book_views.FIRST_SPECIAL} "
         "GROUP BY payer_day // 65536, target ORDER BY attempt_key"
     ),
+    "named_routes": (
+        "SELECT route, currency, rule, among, weighed_by, scope, source, origin, account, resource_id FROM named_routes"
+    ),
     "job_spend": no_rows_of(PACKAGE, "job_spend", {"job": "''"}),
     **{
         name: f"SELECT * FROM {name}"
         for name in (
-            *("kind_routes", "routes", "named_routes", "categories", "rules_in_force", "fixed_parts", "machines"),
+            *("kind_routes", "routes", "categories", "rules_in_force", "fixed_parts", "machines"),
             *("special_payers", "payers", "spend_pots", "spend_parts", "spend_weights", "delivered_files"),
         )
     },
@@ -47,6 +50,13 @@ STORED_TABLES = {
 """The tables of an account that explain lines and jobs. Rows of one pot are adjacent; `attempt_targets` says where the
 weights of an attempt are.
 """
+Shares = Sequence[tuple[object, ...]]
+_OF_SHARES = {"day": "DATE"} | dict.fromkeys(("route_source", "origin", "account", "rule", "category"), "VARCHAR")
+JOB_SHARE_COLUMNS = {"attempt": "INTEGER", "resource_id": "VARCHAR", **_OF_SHARES}
+"""What a share of a job states, by which the lines and pots behind it are found."""
+UNALLOCATED_SHARE_COLUMNS = {"reason": "VARCHAR", "machine_resource": "VARCHAR", **_OF_SHARES}
+"""What an unallocated share states."""
+SHARES_AT_ONCE = 1000
 _LARGE = {
     "keyed_charges": ("of_target", "of_period"),
     "weights": ("target", "period"),
@@ -119,6 +129,48 @@ def open_stored_job(engine: DuckDB, account: Account, job_id: str, attempts: Seq
     engine.step(PACKAGE, "job_lines", "job_lines", {"job": quoted(job_id)})
     if account.has_spend:
         engine.step(PACKAGE, "job_spend", "job_spend", {"job": quoted(job_id)})
+
+
+def keep_shares_of_job(engine: DuckDB, shares: Shares) -> None:
+    """Keep of `job_lines` and `job_spend` only what is part of these shares, given by `JOB_SHARE_COLUMNS`."""
+    _keep_shares(engine, JOB_SHARE_COLUMNS, shares, ("job_lines", "job_spend"))
+
+
+def keep_unallocated_shares(engine: DuckDB, shares: Shares) -> None:
+    """Keep of `unallocated_lines` only what is part of these shares, given by `UNALLOCATED_SHARE_COLUMNS`."""
+    _keep_shares(engine, UNALLOCATED_SHARE_COLUMNS, shares, ("unallocated_lines",))
+
+
+def _keep_shares(engine: DuckDB, types: Mapping[str, str], shares: Shares, tables: Sequence[str]) -> None:
+    columns = ", ".join(f"{name} {kind}" for name, kind in types.items())
+    engine.values("kept_shares", columns, [])
+    for first in range(0, len(shares), SHARES_AT_ONCE):
+        engine.values("more_shares", columns, shares[first : first + SHARES_AT_ONCE])
+        engine.run("INSERT INTO kept_shares SELECT * FROM more_shares")
+    same = " AND ".join(f"k.{name} IS NOT DISTINCT FROM x.{name}" for name in types)
+    for name in tables:
+        engine.table(f"kept_{name}", f"SELECT x.* FROM {name} x SEMI JOIN kept_shares k ON {same}")
+        engine.table(name, f"SELECT * FROM kept_{name}")
+
+
+def open_stored_unallocated(engine: DuckDB, account: Account) -> None:
+    """Make `unallocated_lines`: every bill line of a stored account that nobody pays, and why."""
+    alias = account.alias
+    _search_in(engine, alias)
+    given = "SELECT rule FROM fixed_parts WHERE payer = '__unallocated__'"
+    routes = f"SELECT route FROM routes WHERE rule IN ({given})"
+    own = f"of_payer = {PayerCode.FIXED.value} AND of_route IN ({routes})"
+    engine.table("keyed_charges", f'SELECT * FROM "{alias}".keyed_charges WHERE {own}')
+    _allocate_lines(engine, _stored_lines(account))
+    engine.table(
+        "fixed_unallocated",
+        "SELECT a.delivery, a.line, k.route, k.category, a.day - DATE '1970-01-01' AS day, a.reason, a.effective, "
+        "a.billed, a.list, a.contracted FROM allocations a "
+        "JOIN keyed_charges c ON c.delivery = a.delivery AND c.line = a.line JOIN kind_routes k ON k.kind = c.kind "
+        "WHERE a.payer_kind = 'unallocated'",
+    )
+    engine.table("keyed_charges", f'SELECT * FROM "{alias}".keyed_charges')
+    engine.step(PACKAGE, "unallocated_lines", "unallocated_lines", code_fragments(PayerCode.SPEND, PayerCode.FIXED))
 
 
 def _stored_lines(account: Account) -> _Lines:

@@ -7,6 +7,7 @@ numbers, shifted, so that ties are resolved as they were. Charges of a reversed 
 from trainfare.allocate.payer_codes import PayerCode
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import quoted
+from trainfare.errors import TrainfareError
 from trainfare.period import Month
 from trainfare.store.book_views import FIRST_SPECIAL
 from trainfare.tables import BASES
@@ -59,6 +60,7 @@ def keep(engine: DuckDB, number: int, adjusting: str, into: Month, sign: int) ->
 
 def _keep(engine: DuckDB, number: int, changes: dict[str, dict[str, str]], sign: int) -> None:
     for table, columns in _TABLES.items():
+        _require_room(engine, table, columns, number)
         changed = {column: f"{column} + {number * _SHIFTS[column]}" for column in columns} | changes.get(table, {})
         if table in ("kind_routes", "keyed_charges"):
             changed["kind"] = f"hash(kind, {number})"
@@ -82,6 +84,16 @@ def _keep(engine: DuckDB, number: int, changes: dict[str, dict[str, str]], sign:
             engine.table(f"merged_{table}", f"SELECT * FROM merged_{table} UNION ALL BY NAME {select}")
         else:
             engine.table(f"merged_{table}", select)
+
+
+def _require_room(engine: DuckDB, table: str, columns: tuple[str, ...], number: int) -> None:
+    """Refuse numbers that, shifted, would be those of another account: a trace would then name the wrong payer."""
+    for column in columns:
+        (largest,) = engine.row(f"SELECT coalesce(max({column}), 0) FROM {table}")
+        shift = _SHIFTS[column]
+        if largest >= shift or (column == "attempt_key" and number * shift + largest >= FIRST_SPECIAL):
+            what = f"it and the closed months it adjusts have too many rows of {table} to be traced together"
+            raise TrainfareError("this month", what, "Trace the closed months themselves: trainfare explain --month")
 
 
 def merge(engine: DuckDB) -> None:

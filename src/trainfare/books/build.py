@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from trainfare.allocate import account, adjustments
-from trainfare.books import restate, tables, unbilled, withdraw
+from trainfare.books import given_labels, restate, tables, unbilled, withdraw
 from trainfare.books.context import BuildContext, Progress, no_progress
 from trainfare.books.inputs import Inputs, load_charges, no_charges, read_inputs
 from trainfare.books.month import normalize_month
@@ -15,6 +15,7 @@ from trainfare.engine import choice
 from trainfare.measures import lost_work
 from trainfare.normalize.amortization import ledgers
 from trainfare.period import Month
+from trainfare.query.grains import parts
 from trainfare.settings.config import Config
 from trainfare.store import Book, Store
 
@@ -59,7 +60,12 @@ def build_books(
             if only in (None, month) and not store.catalog.closing(month)
         ]
     store.sweep()
-    return [result for result in results if result]
+    found = [result for result in results if result]
+    for result in found:
+        if result.is_new:
+            progress(f"adding up {result.book.month}")
+            parts.make_built(store, result.book)
+    return found
 
 
 def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> BuildResult | None:
@@ -70,6 +76,7 @@ def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> Bui
     """
     month, current = draft.month, draft.current
     files = inputs.charges.relevant(context.engine, inputs.delivered, month)
+    context = given_labels.of_month(context, draft.store, files)
     fingerprint = inputs.fingerprint(context, month, files)
     unusable = inputs.unusable_files_of(current)
     if current and current.inputs_sha256 == fingerprint and not unusable:
@@ -90,7 +97,7 @@ def _build_month(context: BuildContext, inputs: Inputs, draft: BookDraft) -> Bui
     account.write_shares(context.engine, month, draft.files["shares"])  # requires that they equal the charges
     tables.make_settings(context, inputs.charges.recorded_as_of)
     previous = draft.previous_files(inputs.unusable)
-    complete_through = tables.measure(context.engine, month, previous)
+    complete_through = tables.measure(context.engine, month, previous, labels=context.config.labels)
 
     context.progress(f"writing {month}")
     tables.write(context.engine, draft.files)

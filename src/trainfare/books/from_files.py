@@ -1,6 +1,7 @@
 """Build books from files alone, without a workspace."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from trainfare.books.context import BuildContext, Progress, no_progress
 from trainfare.books.inputs import load_charges, no_charges
 from trainfare.books.month import normalize_month
 from trainfare.engine.protocol import Engine
+from trainfare.engine.sql import parquet
 from trainfare.errors import TrainfareError
 from trainfare.files.locations import Location
 from trainfare.measures import lost_work
@@ -18,6 +20,7 @@ from trainfare.period import Month
 from trainfare.settings.config import Config
 from trainfare.sources.kinds import Kind
 from trainfare.store import BookFiles
+from trainfare.tables import OTHER_MONTHS
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def build_from_files(
         raise no_charges(selection.month, charges.months)
     unbilled.report_jobs(context, delivered, set(charges.months))
     books = []
-    for month in [selection.month] if selection.month else charges.months:
+    for month in _months(engine, selection.month, charges.months):
         if normalize_month(context, charges, month, charges.relevant(engine, delivered, month), delivered):
             files: dict[str, Location] = {
                 name: folder / f"{name}-{month}.parquet"
@@ -66,10 +69,29 @@ def build_from_files(
             account.run(engine, config, month, divides_work=not selection.only_cost)
             account.write_shares(engine, month, files["shares"])
             tables.make_settings(context, charges.recorded_as_of)
-            complete_through = tables.measure(engine, month, only_cost=selection.only_cost)
+            complete_through = tables.measure(engine, month, only_cost=selection.only_cost, labels=config.labels)
             progress(f"writing {month}")
             tables.write(engine, files)
             books.append(BookFiles(month, 0, files, complete_through))
     # The books are opened next in the same engine, under the same names.
     engine.drop(*tables.READABLE_NAMES, "attempts", "machines")
-    return books
+    months = {book.month: _other_months(engine, book) for book in books}
+    return [
+        replace(book, others=tuple(one for one in reversed(books) if book.month in months[one.month]))
+        for book in books
+        if selection.month in (None, book.month)
+    ]
+
+
+def _months(engine: Engine, wanted: Month | None, charged: Sequence[Month]) -> list[Month]:
+    """Return the months to build: all, or the wanted one and those whose bills have charges for its days."""
+    if wanted is None:
+        return list(charged)
+    first, end = (f"TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S}'" for moment in (wanted.start, wanted.end))
+    found = engine.rows(f"SELECT DISTINCT month FROM charge_kinds WHERE last_end > {first} AND first_start < {end}")
+    return [month for month in charged if month == wanted or month in {Month.of(day) for (day,) in found}]
+
+
+def _other_months(engine: Engine, book: BookFiles) -> set[Month]:
+    path = book.files[OTHER_MONTHS.name]
+    return {Month.of(day) for (day,) in engine.reader.rows(f"SELECT month FROM {parquet(path)}")}

@@ -25,7 +25,7 @@ from trainfare.sources.deliveries import DeliveredFile
 from trainfare.sources.recordings import recording
 from trainfare.store import Book, Store
 
-ACCOUNT_VERSION = "12"
+ACCOUNT_VERSION = "13"
 """Part of every fingerprint. Raise it when the same inputs give other shares or hours, or a book has other tables."""
 
 AMORTIZED = "amortized_charges"
@@ -42,6 +42,8 @@ class LoadedCharges:
     conversion: Conversion
     recorded_as_of: str | None
     """The time of the build, if any figure depends on it. Otherwise the same files give the same bytes."""
+    source_names: tuple[str, ...] = ()
+    """The names of sources, which are part of the ids of jobs without a cluster."""
 
     def relevant(self, engine: Engine, delivered: Sequence[DeliveredFile], month: Month) -> list[DeliveredFile]:
         """The deliveries that a month is built from.
@@ -51,7 +53,8 @@ class LoadedCharges:
         charged = {number for numbers in self.deliveries_by_month.values() for number in numbers}
         checked = [file for file in delivered if file.native and file.number not in charged]
         of_month = self.deliveries_by_month.get(month, set())
-        return [*relevance.deliveries_for_month(engine, delivered, month, of_month), *checked]
+        names = self.source_names
+        return [*relevance.deliveries_for_month(engine, delivered, month, of_month, names), *checked]
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def load_charges(
     context.progress("reading bills")
     overlaps.require_none(engine.reader, [file for file in delivered if file.is_bill])
     conversion = _conversion(context, delivered, booked)
-    bills = deliveries.charge_selects(engine.reader, config, delivered)
+    bills = deliveries.charge_selects(engine.reader, config, delivered, is_kept=True)
     selects = [conversion.convert(_only(select, closed), closed) for select in bills]
     kinds = facts.make_charges(engine, selects, rules.matched_columns(rules.in_force(config)))
     if ledgers.has_ledgers(delivered):
@@ -158,7 +161,7 @@ def load_charges(
         kinds = facts.add_charges(engine, kinds, conversion.convert(f"SELECT * FROM {AMORTIZED}", closed))
     as_of = context.as_of.isoformat() if config.estimate or ledgers.has_ledgers(delivered) else None
     by_month = relevance.charged_by_month(engine)
-    charges = LoadedCharges(sorted(by_month), by_month, kinds, conversion, as_of)
+    charges = LoadedCharges(sorted(by_month), by_month, kinds, conversion, as_of, config.source_names)
     return _with_estimated_months(context, delivered, charges)
 
 

@@ -19,7 +19,7 @@ from trainfare.settings.config import Config, SourceSettings
 from trainfare.sources import deliveries, near_misses, registry
 from trainfare.sources.deliveries import BILLING_MONTH, DeliveredFile
 from trainfare.sources.kinds import Kind
-from trainfare.tables import LABELS, USAGE
+from trainfare.tables import LABELS, PLACEMENTS, USAGE
 
 SHOWN_NAMES = 3
 """How many names of each list are shown where two lists do not match."""
@@ -246,7 +246,11 @@ def _job_log(engine: DuckDB, logs: Sequence[str], billed: set[Month]) -> JobLog:
 
 def _names(engine: DuckDB, config: Config, delivered: Sequence[DeliveredFile], months: Sequence[Month]) -> Names:
     """Match machines as a build does, and compare the lists. Owned machines are charged by their ledgers."""
-    rows = {kind: [file.select(engine) for file in delivered if file.kind == kind] for kind in ("jobs", "machines")}
+    logs = [file for file in delivered if file.kind == "jobs"]
+    rows = {
+        "jobs": deliveries.table_selects(engine, logs, PLACEMENTS, names=config.source_names),
+        "machines": [file.select(engine) for file in delivered if file.kind == "machines"],
+    }
     kinds = facts.make_charges(engine, deliveries.charge_selects(engine, config, delivered), ())
     if ledgers.has_ledgers(delivered):
         months = sorted({*months, *ledgers.active_months(engine, delivered)})

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from trainfare.books import received
 from trainfare.books.context import BuildContext, Progress
 from trainfare.engine.duckdb import DuckDB
 from trainfare.files.locations import Location
@@ -59,8 +60,9 @@ def into_store(context: BuildContext, store: Store, build_id: str) -> list[Deliv
 
 
 def _recordings(store: Store) -> list[Delivery]:
-    """Everything that collectors recorded, whether they are still in the settings or not."""
+    """Everything that collectors recorded, whether they are still in the settings or not, and received events."""
     sealing.seal_all(store)
+    received.seal(store)
     return [delivery for _, delivery in store.catalog.recordings.segments()]
 
 

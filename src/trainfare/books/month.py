@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from trainfare.books.context import BuildContext
 from trainfare.books.inputs import LoadedCharges, is_estimated
-from trainfare.normalize import estimates, facts, relevance
+from trainfare.normalize import estimates, facts, given_labels, relevance
 from trainfare.period import Month
 from trainfare.sources import deliveries
 from trainfare.sources.deliveries import DeliveredFile
@@ -24,11 +24,13 @@ def normalize_month(
     engine = context.engine
     context.progress("reading job logs")
     charges.conversion.require_all(month)
+    names = context.config.source_names
     rows = {
-        kind: deliveries.table_selects(engine.reader, delivered, table) for kind, (_, table) in facts.ROW_VIEWS.items()
+        kind: deliveries.table_selects(engine.reader, delivered, table, names=names)
+        for kind, (_, table) in facts.ROW_VIEWS.items()
     }
     relevance.ingest_other_jobs(
-        engine, [file for file in others if rows["quality"] and file.is_job_log and file not in delivered]
+        engine, [file for file in others if rows["quality"] and file.is_job_log and file not in delivered], names
     )
     if is_estimated(engine, context.config, month):
         facts.assign_keys(engine, charges.kinds)  # rates for estimates may come from lines of other months
@@ -38,5 +40,6 @@ def normalize_month(
     else:
         facts.make_month(engine, month, rows)
         estimates.make_empty(engine)
+    given_labels.apply(engine, context.config.given_labels)
     facts.assign_keys(engine, charges.kinds, month)
     return bool(engine.row(f"SELECT count(*) FROM charge_kinds WHERE month = DATE '{month}-01'")[0])

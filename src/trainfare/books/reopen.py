@@ -12,11 +12,12 @@ from pathlib import Path
 
 from trainfare.allocate import account, lineage, merged_accounts
 from trainfare.allocate.lineage import Account, attached
-from trainfare.books import adjust, restate, tables
+from trainfare.books import adjust, near, restate, tables
 from trainfare.books.adjust import ClosedMonth
 from trainfare.books.context import BuildContext
 from trainfare.books.inputs import ACCOUNT_VERSION, load_charges
 from trainfare.books.month import normalize_month
+from trainfare.books.near import Near
 from trainfare.engine.choice import embedded
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.sql import parquet
@@ -34,24 +35,33 @@ from trainfare.store import Book, Store
 __all__ = (
     "Account",
     "ConvertedLine",
+    "ExplainedJob",
     "account_name",
     "attached",
     "converted_lines",
     "explain",
     "explain_stored",
+    "open_unallocated",
     "payers_of_stored_line",
     "reopen",
     "store_account",
 )
 
 
-def reopen(store: Store, book: Book, engine: DuckDB) -> tuple[list[DeliveredFile], tuple[DeliveredFile, ...]]:
-    """Run the account of a published book again; return its deliveries, and those whose charges it reverses."""
+def reopen(
+    store: Store, book: Book, engine: DuckDB, only: Near | None = None
+) -> tuple[list[DeliveredFile], tuple[DeliveredFile, ...]]:
+    """Run the account of a published book again; return its deliveries, and those whose charges it reverses.
+
+    With `only`, run it for what is near one job.
+    """
     (settings,) = engine.row(f"SELECT settings FROM {parquet(store.files(book).files['settings'])}")
     context = BuildContext(engine, restore_settings(settings), adjust.settings_of(engine, store, book)[1])
     rows = store.catalog.deliveries(book.deliveries)
     delivered = [deliveries.from_catalog(row, store.archive(row)) for row in rows]
     deliveries.prepare_recordings(engine, delivered)
+    if only:
+        delivered = only.files(delivered)
     engine.drop("attempts", "machines", *tables.READABLE_NAMES)  # an open book in this engine has the same names
     charges = load_charges(context, delivered)
     normalize_month(context, charges, book.month, charges.relevant(engine, delivered, book.month))
@@ -100,8 +110,14 @@ def explain(
     """Explain the cost of one job in a published book by running its account again."""
     opened = open_books(engine, [store.files(book)])
     chosen = opened.currency(currency, usual, basis)
-    require_job(engine, job_id, str(book.month))
+    job_id = require_job(engine, job_id, str(book.month))
     booked = stored(engine, job_id, basis, chosen)
+    if only := near.find(engine, store.files(book), job_id):
+        reopen(store, book, engine, only)
+        lineage.open_job(engine, job_id)
+        found = explanation(engine, job_id, basis, chosen, booked)
+        if found.explained == booked:
+            return found
     reopen(store, book, engine)
     lineage.open_job(engine, job_id)
     return explanation(engine, job_id, basis, chosen, booked)
@@ -147,12 +163,30 @@ def account_name(book: Book) -> str:
     return f"{book.month}-v{book.version}-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
 
 
+@dataclass(frozen=True)
+class ExplainedJob:
+    """The attempts of a job to explain, and which of their shares; None: all of them."""
+
+    job_id: str
+    attempts: Sequence[int]
+    shares: Sequence[tuple[object, ...]] | None = None
+
+
 def explain_stored(
-    engine: DuckDB, account: Account, job_id: str, attempts: Sequence[int], basis: str, currency: str, booked: Decimal
+    engine: DuckDB, account: Account, job: ExplainedJob, basis: str, currency: str, booked: Decimal
 ) -> Explanation:
-    """Explain these attempts of a job from a stored account; `booked` is the job's cost in the book."""
-    lineage.open_stored_job(engine, account, job_id, attempts)
-    return explanation(engine, job_id, basis, currency, booked)
+    """Explain these attempts of a job from a stored account; `booked` is the cost of what is explained in the book."""
+    lineage.open_stored_job(engine, account, job.job_id, job.attempts)
+    if job.shares is not None:
+        lineage.keep_shares_of_job(engine, job.shares)
+    return explanation(engine, job.job_id, basis, currency, booked)
+
+
+def open_unallocated(engine: DuckDB, account: Account, shares: Sequence[tuple[object, ...]] | None) -> None:
+    """Make `unallocated_lines` from a stored account; of these shares only, if given."""
+    lineage.open_stored_unallocated(engine, account)
+    if shares is not None:
+        lineage.keep_unallocated_shares(engine, shares)
 
 
 def payers_of_stored_line(engine: DuckDB, account: Account, delivery: int, line: int) -> LinePayers | None:

@@ -1,6 +1,6 @@
 """The tables of a book, made from the account of one month."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -47,6 +47,8 @@ TABLES = {
     "rules_in_force": "rules_in_force",
     "settings": "settings",
     "closed_months": "closed_months",
+    "billed_elsewhere": "billed_elsewhere",
+    "other_months": "other_months",
 }
 """The files of a book, and the table in the engine that each is written from."""
 KEPT_AFTER_WITHDRAWAL = ("estimate_errors", "rules_in_force", "settings")
@@ -56,7 +58,7 @@ READABLE_NAMES = (*TABLES, *book_views.NUMBERED)
 COST_TABLES = (
     *("shares", "share_kinds", "payers", "book_attempts", "book_placements", "book_machines", "bill_totals"),
     *("conversions", "estimates", "past_estimates", "estimate_errors", "findings", "rules_in_force", "settings"),
-    "closed_months",
+    *("closed_months", "billed_elsewhere", "other_months"),
 )
 """The tables that a cost report reads."""
 
@@ -120,15 +122,18 @@ def measure(
     month: Month,
     previous: Mapping[str, Location] = MappingProxyType({}),
     only_cost: bool = False,
+    labels: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> datetime | None:
     """Make the measures and findings of a month, or only `COST_TABLES`; return how far the bill is complete.
 
-    `previous` has the files of the current version, if there is one: its estimates are compared with the bill.
+    `previous` has the files of the current version, if there is one: its estimates are compared with the bill. `labels`
+    are the tags that the settings map.
     """
     through = complete_through(engine, month)
     second = int(through.timestamp()) if through else int(month.start.timestamp())
     bounds = {"month_start": str(int(month.start.timestamp())), "month_end": str(int(month.end.timestamp()))}
     coverage.run(engine, month)
+    coverage.find_elsewhere(engine, month)
     shown_through = max(second, _estimated_through(engine))
     engine.step(PACKAGE, "stored_placements", "stored_placements", bounds | {"complete_through": str(shown_through)})
     engine.view("book_placements", book_views.placements("stored_placements", "attempts", "machines"))
@@ -144,7 +149,7 @@ def measure(
         egress.run(engine)
         day = {"complete_through": str(second), "a_day_before": _timestamp(second - 86400)}
         engine.step(PACKAGE, "spend_rates", "spend_rates", day)
-        failure_modes.run(engine, month)
+        failure_modes.run(engine, month, labels)
     return through
 
 
@@ -210,7 +215,7 @@ def complete_through(engine: Engine, month: Month) -> datetime | None:
     nothing about the bill, unless there is none.
     """
     (second,) = engine.row(
-        "SELECT coalesce(max(epoch_second(last_end)) FILTER (origin = 'bill' AND longest <= 86400), "
+        "SELECT coalesce(max(metered_end) FILTER (origin = 'bill'), "
         "max(epoch_second(last_end)) FILTER (origin = 'bill'), max(epoch_second(last_end))) "
         "FROM routed_kinds WHERE charge_category = 'Usage' AND origin <> 'estimate' "
         f"AND epoch_second(first_start) < {int(month.end.timestamp())}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from trainfare.store.catalog import Catalog
 
-SCOPES = ("read", "metrics")
+SCOPES = ("read", "metrics", "events")
 role_option = click.option(
     "--role", type=click.Choice(ROLES), default="viewer", show_default=True, help="What the role allows."
 )

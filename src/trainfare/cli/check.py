@@ -137,20 +137,25 @@ def _show_paragraphs(found: list[checking.Finding], book: "Book") -> None:
         terminal.show(Text(f"{mark} {_title(one.code)} [{one.state}] {one.what}{stake}{part}", style=style))
         if one.state == checking.ACCEPTED:
             terminal.show(Text(f"    accepted until {one.accepted_until}: {one.accepted_reason}"))
-        if one.breached:
-            for line in _details(one, book):
-                terminal.show(Text(f"    {line}"))
+        for line in _details(one, book) if one.breached else _fixes(one):
+            terminal.show(Text(f"    {line}"))
 
 
 def _details(finding: checking.Finding, book: "Book") -> list[str]:
     """Return the evidence, cause, remedy and next commands of a finding."""
     month = f" --month {book.month}" if options.was_given("month") else ""
     commands = (f"check {finding.code}", finding.command.removeprefix("trainfare "))
-    fixes = ["These settings would fix most of it:", *(f"  {line}" for line in finding.fixes.splitlines())]
     return [
         *finding.evidence,
         f"Likely cause: {finding.cause}.",
         f"What to do: {finding.remedy}",
         f"More: {'; '.join(options.command(line + month) for line in commands)}",
-        *(fixes if finding.fixes else []),
+        *_fixes(finding),
     ]
+
+
+def _fixes(finding: checking.Finding) -> list[str]:
+    """Return the settings that would fix most of a finding, beyond its threshold or not; nothing if none are known."""
+    if not finding.fixes:
+        return []
+    return ["These settings would fix most of it:", *(f"  {line}" for line in finding.fixes.splitlines())]

@@ -43,23 +43,30 @@ def collect(workspace: Path, only: tuple[str, ...], every: str | None, seal: boo
     with ExitStack() as stack:
         store = published.open_store(stack, config, workspace)
         while True:
-            codes = list(_round(config, store, chosen, seal))
+            started = time.monotonic()
+            codes = list(_round(config, store, chosen, seal, (seconds or 0) / len(chosen)))
             if seconds is None:
                 break
-            time.sleep(seconds)
+            time.sleep(max(seconds - (time.monotonic() - started), 0))
     if any(codes):
         raise click.exceptions.Exit(max(codes))
 
 
-def _round(config: Config, store: "Store", chosen: "list[CollectorSettings]", seal: bool) -> Iterator[int]:
-    """Run each collector once, print its totals or its error, and yield its exit code."""
+def _round(
+    config: Config, store: "Store", chosen: "list[CollectorSettings]", seal: bool, wait_seconds: float
+) -> Iterator[int]:
+    """Run each collector once, print its totals or its error, and yield its exit code.
+
+    Each may listen for `wait_seconds`, so that together they take one interval.
+    """
     from trainfare.collect.run import collect as run
     from trainfare.store.recordings import sealing
 
     for settings in chosen:
         started = time.monotonic()
         try:
-            terminal.show(_line(run(config, settings, store, seal), time.monotonic() - started))
+            done = run(config, settings, store, seal, wait_seconds=wait_seconds)
+            terminal.show(_line(done, time.monotonic() - started))
             yield 0
         except TrainfareError as error:
             terminal.message(quoting.visible(str(error)))

@@ -97,7 +97,7 @@ def demo(folder: Path, seed: int, months: int, is_serving: bool, port: int) -> N
             store = published.open_store(stack, config, folder)
             built = build_books(config, store, None, progress)
         engine = stack.enter_context(embedded())
-        opened = open_books(engine, [store.files(built[-1].book)])
+        opened = open_books(engine, [store.files(built[-1].book, others=store.others_of(built[-1].book))])
         show(cost.report(opened, cost.Question(["team"])), "table")
         (top_job,) = engine.row(TOP_JOB)
     terminal.message(f"\nSimulated and built in {folder}: {simulated.summary}. Try next:")

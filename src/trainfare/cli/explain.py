@@ -1,13 +1,11 @@
 """`trainfare explain`: trace a job's cost to rules, pots and bill lines."""
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 FIRST_ROWS = 20
 FIRST_CONVERTED = 3
 """How many lines of native bills are shown with their conversion, unless all rows are."""
-LONGEST_EXPRESSION = 160
 WIDE = 140
 """From this width on, a terminal has room for the weights next to their ratio."""
 RULE_COLUMNS = ("rule", "among", "weighed_by", "category", "pots", "cost")
@@ -161,34 +158,11 @@ def _covered(answer: Answer) -> str:
 
 def _conversion_section(one: "ConvertedLine") -> Section:
     """Return how a row of a native bill became a charge: the row's values, the expression and the FOCUS value."""
-    made = one.conversion
-    given = {_bare(name): (name, value) for name, value in made.native.items()}
-    rows = []
-    for column, expression in made.expressions.items():
-        if made.focus.get(column) is None:
-            continue
-        words = dict.fromkeys(_bare(word) for word in re.findall(r"[\w/:]+|\"[^\"]+\"", expression))
-        native = [f"{given[word][0]}={_shown(given[word][1])}" for word in words if word in given]
-        rows.append(
-            {
-                "focus_column": column,
-                "focus_value": _shown(made.focus.get(column)),
-                "native_columns": ", ".join(text for text in native if not text.endswith("=")),
-                "mapping": expression
-                if len(expression) <= LONGEST_EXPRESSION
-                else f"{expression[:LONGEST_EXPRESSION]} ...",
-            }
-        )
+    from trainfare.report.converted_rows import side_by_side
+
     title = f"{one.file}:{one.file_line}, from the row on the bill to FOCUS"
+    rows = side_by_side(one.conversion)
     return Section(title, rows, ("focus_column", "focus_value", "native_columns", "mapping"))
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def _shown(value: object) -> str:
-    return "" if value is None else (decimal_text(value) or "") if isinstance(value, Decimal) else str(value)
 
 
 def _print_table(section: Section, max_rows: int) -> None:

@@ -75,7 +75,7 @@ def _write_shares(
         store = published.open_store(stack, config, workspace)
         books, opened, days = published.open_period(stack, store, wanted, version=version)
         select = chargeback.select(
-            [(store.files(book), book.version) for book in books], days, period.filters(where, opened.engine)
+            [(store.files(book), book.version) for book in books], days, period.filters(where, opened)
         )
         with terminal.progress() as progress:
             progress(f"writing {path.name}")

@@ -13,6 +13,8 @@ from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
 from trainfare.query.explain import Explanation, JobNotFoundError, booked_by_day
 from trainfare.query.explained_period import filtered, merged, restricted_to
+from trainfare.query.job_names import AmbiguousJobError, find_in
+from trainfare.query.stored import stored_table
 from trainfare.settings import scope
 from trainfare.store import Book, Store
 
@@ -75,8 +77,12 @@ class JobTrace:
 
         with embedded() as engine:
             books = [published.latest(self.store, month) for month in months]
-            found = {book.month: booked_by_day(engine, self.store.files(book), self.job, self.basis) for book in books}
-        return {month: costs for month, costs in found.items() if costs}
+            files = [self.store.files(book) for book in books]
+            ids = {book.month: find_in(engine, stored_table(book, "book_attempts"), self.job) for book in files}
+            called = sorted({job for job in ids.values() if job})
+            if len(called) > 1:
+                raise AmbiguousJobError(self.job, called, len(called))
+            return {book.month: booked_by_day(engine, book, called[0], self.basis) for book in files if ids[book.month]}
 
     def _books(self, wanted: Period, version: int | None, booked: Booked, times: Times | None) -> list[Book]:
         if times is None:

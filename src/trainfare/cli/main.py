@@ -29,6 +29,7 @@ GROUPS = {
         "close": ("trainfare.cli.books:close", "Close a month, so that it does not change any more."),
         "reopen": ("trainfare.cli.books:reopen", "Reopen the last closed month; an audited exception."),
         "rules": ("trainfare.cli.rules:rules", "Preview the allocation rules."),
+        "label": ("trainfare.cli.label:label", "Give past jobs labels that their log does not have."),
     },
     "Measure": {
         "metrics": ("trainfare.cli.metrics:metrics", "Unit costs and efficiency: metrics M1 to M10."),
@@ -39,6 +40,8 @@ GROUPS = {
     },
     "Live": {
         "collect": ("trainfare.cli.collect:collect", "Query running systems, and record what they say."),
+        "live": ("trainfare.cli.live:live", "What is being spent now, and by whom, to the second."),
+        "sync": ("trainfare.cli.sync:sync", "Send spooled events of jobs to a server."),
         "run": ("trainfare.cli.run:run", "Run a training program and record what it does."),
     },
     "Share": {

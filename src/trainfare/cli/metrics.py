@@ -79,7 +79,7 @@ def metrics(
         wanted = period.parse(month, start, end)
         _, opened, days = published.open_period(stack, store, wanted, with_grains=True)
         chosen = opened.currency(currency, config.currency, basis)
-        grouped, filters = keys.parse(list(by) or ["team"], opened.engine), period.filters(where, opened.engine)
+        grouped, filters = keys.parse(list(by) or ["team"], opened.engine), period.filters(where, opened)
         question = Question(grouped, basis, "wall", scope, chosen, days, filters)
         found = measuring.rows(opened, question, only)
         covered = render.window(opened.covered(days))

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 import click
 
 from trainfare.cli import options
-from trainfare.engine.duckdb import DuckDB
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
 from trainfare.query import window
+from trainfare.query.job_names import with_full_ids
+from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import Filters, parse_filters
 from trainfare.query.window import Window
 from trainfare.settings import scope
@@ -64,9 +65,10 @@ def where_option(command: Command) -> Command:
     )(command)
 
 
-def filters(where: Sequence[str], engine: DuckDB) -> Filters:
+def filters(where: Sequence[str], opened: OpenBooks) -> Filters:
     """Return what --where selects; several of them must all match."""
-    return parse_filters([one for text in where for one in scope.parse(text, "--where")], engine, "--where")
+    conditions = [one for text in where for one in scope.parse(text, "--where")]
+    return with_full_ids(opened, parse_filters(conditions, opened.engine, "--where"))
 
 
 def parse(month: str | None, start: str | None, end: str | None) -> Period:

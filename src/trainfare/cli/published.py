@@ -1,5 +1,6 @@
 """Open published books for a command."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
@@ -70,15 +71,17 @@ def open_period(
         for book in (latest(store, month) for month in months)
         if window.overlaps(book.month) or window.has_any(cost_days(engine, store.files(book)))
     ]
-    return books, with_files(open_books(engine, [store.files(book) for book in books]), store, with_grains), window.days
+    files = [store.files(book, others=store.others_of(book)) for book in books]
+    return books, with_files(open_books(engine, files), store, books, with_grains), window.days
 
 
-def with_files(opened: OpenBooks, store: Store, with_grains: bool) -> OpenBooks:
-    """Use the file of the grains of a single book if there is one: faster, but the book itself is not read."""
-    from trainfare.query.grains import files, making
+def with_files(opened: OpenBooks, store: Store, books: Sequence[Book], with_grains: bool) -> OpenBooks:
+    """Answer from the files of the grains of these books, which are made if they do not exist, or from the books."""
+    from trainfare.query.grains import files
+    from trainfare.query.grains.parts import GrainFolder
 
-    has_one = with_grains and len(opened.books) == 1
-    return files.with_file(opened, making.kept_in(store.workspace)) if has_one else opened
+    folders = [GrainFolder(store, book, store.others_of(book)) for book in books]
+    return files.with_files(opened, folders) if with_grains else opened
 
 
 def open_book(
@@ -94,11 +97,11 @@ def open_latest(
 ) -> tuple[Book, OpenBooks]:
     """Return a version of a month, by default the newest, and open it for queries.
 
-    With `with_grains`, the file of its grains is used if there is one: faster, but the book itself is not read.
+    With `with_grains`, answers come from the files of its grains, which are made if they do not exist.
     """
     from trainfare.engine.choice import embedded
 
     book = latest(store, month, version)
     engine = stack.enter_context(embedded())
-    opened = open_books(engine, [store.files(book)])
-    return book, with_files(opened, store, with_grains)
+    opened = open_books(engine, [store.files(book, others=store.others_of(book))])
+    return book, with_files(opened, store, [book], with_grains)

@@ -115,7 +115,7 @@ def report(
             keys.parse(list(by) or ["team"], opened.engine),
             opened.currency(currency, config.currency, basis),
         )
-        filters = period.filters(where, opened.engine)
+        filters = period.filters(where, opened)
         question = cost.Question(grouped, basis, per, scope, chosen, days, filters, productive)
         answer = cost.report(opened, question, top or (MAX_TABLE_GROUPS if format_ == "table" else None))
     show(answer, format_)

@@ -89,9 +89,9 @@ def _require_sign_in(config: Config, workspace: Path, host: str) -> None:
 
 def _require_cache(workspace: Path) -> None:
     """Require write access to the `cache` folder, where the service stores what it derives from each version."""
-    from trainfare.query.grains import making
+    from trainfare.store.grain_files import kept_in
 
-    cache = making.kept_in(workspace)
+    cache = kept_in(workspace)
     folder = cache if cache.is_dir() else workspace
     if not os.access(folder, os.W_OK):
         raise UnwritableError(str(folder.resolve()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trainfare.cli import interrupts, options, published, terminal
+from trainfare.cli import interrupts, options, published, setup, terminal
 from trainfare.errors import TrainfareError
 from trainfare.money import decimal_text
 from trainfare.period import Month
@@ -24,19 +24,31 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
-def init(folder: Path) -> None:
-    """Create a workspace: a folder with commented settings."""
+@setup.system_options
+@click.option("--kubeconfig", metavar="PATH", help="A kubeconfig.  [default: the one that kubectl uses]")
+@click.option("--context", metavar="NAME", help="A context of the kubeconfig.  [default: the current one]")
+def init(folder: Path, system: str | None, kubeconfig: str | None, context: str | None) -> None:
+    """Create a workspace: a folder with commented settings.
+
+    With a system to collect from, it is asked first: what is missing is reported, the settings are ready for
+    `trainfare collect`, and the output is the least privilege with a manifest to run it next to that system.
+    """
     path = folder / FILE_NAME
     if path.exists():
         raise TrainfareError(str(path), "the settings exist already", "Edit them, or choose another folder.")
     text = resources.files("trainfare.settings").joinpath("workspace.toml").read_text(encoding="utf-8")
+    given = {"kubeconfig": kubeconfig, "context": context}
+    found = setup.ask(folder, system, {name: value for name, value in given.items() if value})
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text + (setup.settings(system, found) if system and found else ""), encoding="utf-8")
     except OSError as error:
         raise TrainfareError(
             str(path), f"cannot be written ({error.strerror})", "Choose a folder you may write to."
         ) from None
+    if found:
+        setup.report(folder, found)
+        return
     line = options.command("build", folder)
     terminal.message(f"Created {path}. Add your bill and job log as sources there, then run: {line}")
 

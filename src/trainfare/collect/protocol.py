@@ -14,7 +14,7 @@ from typing import Protocol
 
 from trainfare.store.recordings.values import Batch, Observed, Op
 
-__all__ = ("Batch", "Collector", "Observed", "Op", "Query")
+__all__ = ("Batch", "Collector", "Observed", "Op", "Query", "Setup")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,24 @@ class Query:
     """Where the last committed batch ended; None at the first time."""
     open_uids: Callable[[str], list[str]]
     """Returns the recorded objects of a kind that are not over."""
+    wait_seconds: float = 0.0
+    """How long to stay and listen, for a system that reports changes by itself."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is needed to collect from a system, for `trainfare init`."""
+
+    name: str
+    """A name for the collector: what the system calls itself."""
+    options: dict[str, str]
+    """Its options in the settings."""
+    found: tuple[str, ...]
+    """What will be queried."""
+    missing: tuple[str, ...]
+    """Which permissions are missing, in sentences; none if everything can be queried."""
+    manifest: str
+    """The least privilege, and how to run it next to the system, in a form that can be applied."""
 
 
 class Collector(Protocol):
@@ -52,3 +70,6 @@ class Collector(Protocol):
         Each batch is committed before the next is requested. A system that cannot be reached, or that refuses, is a
         TrainfareError, best an UnreachableError; what was committed before it stays.
         """
+
+    def prepare(self, query: Query) -> Setup:
+        """Return what is needed to collect from a system, without recording or changing anything."""

@@ -1,12 +1,12 @@
 """Every collector there is."""
 
-from trainfare.collect import slurm
+from trainfare.collect import kubernetes, slurm
 from trainfare.collect.protocol import Collector
 from trainfare.errors import Problems
 from trainfare.settings.config import Config
 from trainfare.settings.messages import check_known
 
-COLLECTORS: tuple[Collector, ...] = (slurm,)
+COLLECTORS: tuple[Collector, ...] = (kubernetes, slurm)
 
 
 def by_system(system: str) -> Collector:

@@ -35,9 +35,17 @@ def _now() -> datetime:
 
 
 def collect(
-    config: Config, settings: CollectorSettings, store: Store, seal: bool = False, now: Clock = _now
+    config: Config,
+    settings: CollectorSettings,
+    store: Store,
+    seal: bool = False,
+    now: Clock = _now,
+    wait_seconds: float = 0.0,
 ) -> Collected:
-    """Collect everything there is after the committed cursor. With `seal`, the open segment is sealed at once."""
+    """Collect everything there is after the committed cursor. With `seal`, the open segment is sealed at once.
+
+    A system that reports changes by itself is listened to for `wait_seconds`.
+    """
     recordings, where = store.catalog.recordings, f"collector {settings.name}"
     collector = registry.by_system(settings.system)
     cursor = recordings.state(settings.name).cursor
@@ -49,6 +57,7 @@ def collect(
         token=read_secret(settings.token, f"{where} token", config.folder),
         cursor=cursor,
         open_uids=lambda kind: recordings.open_uids(settings.name, kind),
+        wait_seconds=wait_seconds,
     )
     recorded = unchanged = 0
     for batch in collector.collect(query):

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from trainfare.collect.protocol import Batch, Observed, Op, Query
+from trainfare.collect.slurm_setup import prepare as prepare
 from trainfare.errors import TrainfareError, UnreachableError
 from trainfare.sources.schedulers.slurm_recorded import COLUMNS, DEVICES, RUN
 from trainfare.sources.schedulers.slurm_recorded import SYSTEM as SYSTEM
@@ -68,7 +69,7 @@ def _first(query: Query, now: datetime) -> datetime:
 
 def _controller(query: Query) -> tuple[str, datetime]:
     """Return the name of the cluster, and the time by the clock of its controller."""
-    shown = _call(query, "scontrol", "show", "config")
+    shown = call(query, "scontrol", "show", "config")
     now = re.search(r"^Configuration data as of (\S+)", shown, re.MULTILINE)
     name = re.search(r"^ClusterName\s*=\s*(\S+)", shown, re.MULTILINE)
     if not now or not name:
@@ -79,7 +80,7 @@ def _controller(query: Query) -> tuple[str, datetime]:
 
 def _held_back(query: Query) -> int:
     """Return the number of records that the controller has not sent to the database yet."""
-    found = re.search(r"^DBD Agent queue size:\s*(\d+)", _call(query, "sdiag"), re.MULTILINE)
+    found = re.search(r"^DBD Agent queue size:\s*(\d+)", call(query, "sdiag"), re.MULTILINE)
     return int(found[1]) if found else 0
 
 
@@ -97,7 +98,7 @@ def _runs(query: Query, *options: str) -> list[Observed]:
 
 
 def _parsed(query: Query, columns: tuple[str, ...], options: tuple[str, ...]) -> list[Observed]:
-    printed = _call(
+    printed = call(
         query,
         "sacct",
         *("--allusers", "--duplicates", "--allocations", "--noheader", "--parsable2"),
@@ -151,7 +152,7 @@ def _again(query: Query, uids: list[str]) -> list[Observed]:
 def _devices(query: Query, cluster: str) -> list[Observed]:
     """Return which GPUs each running job holds, as in `gpu01:0-1 gpu02:0-3`."""
     found = []
-    for block in re.split(r"\n(?=JobId=)", _call(query, "scontrol", "--details", "show", "job")):
+    for block in re.split(r"\n(?=JobId=)", call(query, "scontrol", "--details", "show", "job")):
         job = re.match(r"JobId=(\d+)", block)
         start = re.search(r"^ +StartTime=(\d\S+)", block, re.MULTILINE)
         state = re.search(r"^ +JobState=(\w+)", block, re.MULTILINE)
@@ -162,7 +163,7 @@ def _devices(query: Query, cluster: str) -> list[Observed]:
     return found
 
 
-def _call(query: Query, program: str, *arguments: str) -> str:
+def call(query: Query, program: str, *arguments: str) -> str:
     """Run a command of Slurm and return what it prints."""
     where = f"collector {query.name}"
     environment = {name: value for name, value in os.environ.items() if name not in _VARIABLES}

@@ -34,6 +34,7 @@ Every function whose spelling differs between engines is a macro here, named for
 
 import os
 import re
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -76,9 +77,13 @@ CREATE MACRO epoch_second(moment) AS CAST(epoch_us(moment) // 1000000 AS BIGINT)
 CREATE MACRO end_second(starts, ends) AS CASE
   WHEN ends > starts THEN CAST((epoch_us(ends) + 999999) // 1000000 AS BIGINT) ELSE epoch_second(starts) END;
 CREATE MACRO unique_number() AS row_number() OVER ();
-CREATE MACRO per_hour(money, micros) AS CASE WHEN micros > 0 THEN CAST(
-  CAST(sign(money) * ((in_units(abs(money)) * 7200 + micros) // (2 * micros)) AS DECIMAL(38,0)) * 0.000001
-  AS DECIMAL(38,6)) END;
+CREATE MACRO per_hour(money, micros) AS CASE
+  WHEN micros <= 0 THEN NULL
+  WHEN money > -1000 AND money < 1000 AND micros < 1000000000000000000 THEN CAST(CAST(CAST(sign(money) AS BIGINT) * (
+    (CAST(CAST(abs(money) AS DOUBLE) * 1e12 AS BIGINT) * 7200 + CAST(micros AS BIGINT)) // (2 * CAST(micros AS BIGINT)))
+    AS DECIMAL(19,0)) * 0.000001 AS DECIMAL(38,6))
+  ELSE CAST(CAST(sign(money) * ((in_units(abs(money)) * 7200 + micros) // (2 * micros)) AS DECIMAL(38,0)) * 0.000001
+    AS DECIMAL(38,6)) END;
 CREATE MACRO weight_rank(weight, number) AS CAST(weight AS HUGEINT) * 140737488355328 + (140737488355327 - number);
 CREATE MACRO rank_weight(rank) AS CAST(rank >> 47 AS BIGINT);
 CREATE MACRO rank_number(rank) AS 140737488355327 - CAST(rank & 140737488355327 AS BIGINT);
@@ -112,9 +117,12 @@ class DuckDB:
     """One embedded database. Its tables are temporary and disappear when it is closed."""
 
     name = "duckdb"
+    _spill: Path | None
+    _spool: tempfile.TemporaryDirectory[str] | None
 
     def __init__(self, spill: Path | None = None, memory_limit: str | None = None) -> None:
         self.connection = duckdb.connect()
+        self._spill, self._spool = spill, None
         # Otherwise a query of some seconds would draw a progress bar on stdout, into the data.
         self.connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         if spill:
@@ -136,6 +144,7 @@ class DuckDB:
         """Return a second connection to the same database, for another thread, with temporary tables of its own."""
         other = object.__new__(DuckDB)
         other.connection = self.connection.cursor()
+        other._spill, other._spool = self._spill, None
         other.connection.execute("SET TimeZone = 'UTC'")
         running.ENGINES.add(other)
         return other
@@ -147,6 +156,8 @@ class DuckDB:
     def close(self) -> None:
         running.ENGINES.discard(self)
         self.connection.close()
+        if self._spool is not None:
+            self._spool.cleanup()
 
     def stop(self) -> None:
         """Interrupt the running statement; otherwise its threads would finish first."""
@@ -219,6 +230,17 @@ class DuckDB:
 
     def ingest(self, name: str, *selects: str) -> None:
         self.view(name, " UNION ALL ".join(selects))
+
+    def spool(self, name: str, select: str) -> str:
+        """Write the rows of `select` to a file that is kept until the engine is closed; return a SELECT of it.
+
+        For rows that are read several times and take longer to compute than to read.
+        """
+        if self._spool is None:
+            self._spool = tempfile.TemporaryDirectory(prefix="trainfare-", dir=self._spill)
+        path = Path(self._spool.name) / f"{name}.parquet"
+        self.write_parquet(select, path, in_order=True)
+        return f"SELECT * FROM {parquet(path)}"
 
     def add(self, name: str, select: str) -> None:
         """Append the rows of `select`, column by column, to an existing table."""

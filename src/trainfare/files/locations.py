@@ -153,6 +153,18 @@ def matching_files(named: Location) -> list[Location]:
     return [*sorted(Path(name) for name in glob.glob(str(named), recursive=True) if Path(name).is_file())]
 
 
+def files_below(folder: Location) -> list[Location]:
+    """Return the files below a folder, in order. Names that begin with a dot or an underscore are no data.
+
+    Tools leave such files behind: `_SUCCESS`, `.part-0.crc`, `_delta_log/`.
+    """
+    if isinstance(folder, ObjectLocation):
+        found: list[Location] = [*folder.below()]
+    else:
+        found = [*sorted(path for path in folder.rglob("*") if path.is_file())]
+    return [one for one in found if not re.search(r"/[._]", str(one).removeprefix(str(folder).rstrip("/")))]
+
+
 def modification_stamp(named: Location) -> object:
     """Return a value that differs whenever the file was changed in between; None if there is no such file."""
     if isinstance(named, ObjectLocation):

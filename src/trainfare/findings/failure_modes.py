@@ -4,13 +4,12 @@ Every row is stored, however small the amount. Whether it matters is decided whe
 limits set at that time.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import pick, quoted, step_text
-from trainfare.findings import late_machines
+from trainfare.findings import fixing_settings, late_machines
 from trainfare.period import Month
 
 PACKAGE = "trainfare.findings.modes"
@@ -167,8 +166,11 @@ FAILURE_MODES = (
 )
 
 
-def run(engine: Engine, month: Month) -> None:
-    """Make `failure_modes`, one row per failure mode found and currency, and `failure_mode_evidence`, its rows."""
+def run(engine: Engine, month: Month, labels: Mapping[str, Sequence[str]]) -> None:
+    """Make `failure_modes`, one row per failure mode found and currency, and `failure_mode_evidence`, its rows.
+
+    `labels` are the tags that the settings map, which suggested settings keep.
+    """
     fragments = {
         "month": f"DATE '{month}-01'",
         "month_start": str(int(month.start.timestamp())),
@@ -188,7 +190,9 @@ def run(engine: Engine, month: Month) -> None:
     engine.table("all_evidence", next(rows))
     for select in rows:
         engine.add("all_evidence", select)
-    engine.table("failure_modes", " UNION ALL ".join(_summary(mode, _fixes(engine, mode)) for mode in FAILURE_MODES))
+    fixes = {"missing_attribution": fixing_settings.settings(engine, labels)}
+    summaries = (_summary(mode, fixes.get(mode.query, "")) for mode in FAILURE_MODES)
+    engine.table("failure_modes", " UNION ALL ".join(summaries))
     ranking = "row_number() OVER (PARTITION BY code ORDER BY abs(at_stake) DESC NULLS LAST, evidence)"
     engine.table(
         "failure_mode_evidence",
@@ -267,24 +271,3 @@ def _make_labor_entries(engine: Engine, month: Month, fragments: Mapping[str, st
     engine.values("labor_entries", columns, entries)
     if entries:
         engine.step(PACKAGE, "labor_costs", "labor_costs", {"month": fragments["month"]})
-
-
-def _fixes(engine: Engine, mode: FailureMode) -> str:
-    """Return settings, as TOML to paste, that would allocate most of the unallocated cost; empty for other modes."""
-    if mode.query != "missing_attribution":
-        return ""
-    fixes = [
-        f"# would allocate {row['fixed']:,.2f} {row['currency']}\n[labels]\n"
-        f"{row['label']} = {json.dumps([row['label'], row['key']])}"
-        for row in engine.records(step_text(PACKAGE, "label_fixes"))
-        if row["key"] != row["label"]
-    ]
-    for row in engine.records(step_text(PACKAGE, "rule_fixes")):
-        account = f", account = {json.dumps(row['account'])}" if row["account"] else ""
-        name = f"{row['service']} of {row['account'] or 'all'}"
-        fixes.append(
-            f"# would allocate {row['fixed']:,.2f} {row['currency']}\n[[rule]]\n"
-            f"name = {json.dumps(name)}\nmatch = {{ service = {json.dumps(row['service'])}{account} }}\n"
-            f'among = "{"account" if row["has_jobs"] else "all"}"\nby = "gpu_seconds"'
-        )
-    return "\n\n".join(fixes)

@@ -59,6 +59,19 @@ RECORD_PROBLEMS = (
         "Configure the scheduler to record GPUs in its accounting, or add the column gpus to the job log.",
     ),
     RecordProblem(
+        "GPU_MODELS_MIXED",
+        "machines with GPUs of several models: the cost of the machine is split by the number of GPUs, whatever a GPU of "
+        "each model costs",
+        "Compare the split with the prices of the models; if it is wrong, name the GPUs of each model as a machine of its "
+        "own in the job log, or split the machine by a rule with fixed parts.",
+    ),
+    RecordProblem(
+        "JOB_ID_REPEATED",
+        "one id in the job log stands for several jobs: each has the time it was first submitted in its id",
+        "If the log mixes clusters, export it with their names, as in the column Cluster of sacct, or give each cluster's "
+        "source a name; if a cluster's numbers started over, no action is needed.",
+    ),
+    RecordProblem(
         "OVERLAPPING_ROWS",
         "rows of one attempt overlap on one machine: their amounts are added up",
         "If they are the same placement reported twice, keep one; otherwise no action is needed.",
@@ -180,7 +193,7 @@ RECORD_PROBLEMS = (
     RecordProblem(
         "RESULT_JOB_UNKNOWN",
         "results of jobs that are not in the job log under this id: they are not counted",
-        "Correct job_id in the results, or add the job log. A job id of two clusters is written ID@CLUSTER.",
+        "Correct job_id in the results, or add the job log. An id that several jobs have is written CLUSTER/ID.",
     ),
     RecordProblem(
         "MACHINE_LISTED_TWICE",

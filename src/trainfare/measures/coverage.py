@@ -3,9 +3,12 @@
 from trainfare.engine.protocol import Engine
 from trainfare.period import Month
 from trainfare.store import scopes
+from trainfare.tables import BILLED_ELSEWHERE
 
 PACKAGE = "trainfare.measures"
 
+FOREVER = 253402300800
+"""The second at which a running attempt ends."""
 OPTIONAL_TABLES = {
     "charged_hours": "target INTEGER, hours BIGINT",
     "billed_coverage_parts": "holding BIGINT, first_second BIGINT, last_second BIGINT, "
@@ -18,20 +21,32 @@ def run(engine: Engine, month: Month) -> None:
     """Make `billed_coverage`, the billed time of each holding, and `billed_coverage_parts` for those with gaps."""
     for name, columns in OPTIONAL_TABLES.items():
         engine.values(name, columns, [])
-    _make_spans(engine)
     times = {"month_start": str(int(month.start.timestamp())), "month_end": str(int(month.end.timestamp()))}
+    _make_spans(engine, times["month_end"])
     overlaps = _overlaps(engine, **times)
     engine.step(PACKAGE, "billed_coverage", "billed_coverage", {"overlaps": overlaps})
     if engine.row("SELECT count(*) FROM billed_coverage WHERE spans > 1")[0]:
         engine.step(PACKAGE, "billed_coverage_parts", "billed_coverage_parts", times | {"overlaps": overlaps})
 
 
-def _make_spans(engine: Engine) -> None:
+def find_elsewhere(engine: Engine, month: Month) -> None:
+    """Make `billed_elsewhere`, what this book bills of the hours of other months, and `other_months`."""
+    first, end = (int(moment.timestamp()) for moment in (month.start, month.end))
+    if engine.row(f"SELECT count(*) FROM billed_spans WHERE starts < {first} OR ends > {end}")[0]:
+        before, after = _overlaps(engine, "0", str(first)), _overlaps(engine, str(end), str(FOREVER))
+        engine.step(PACKAGE, BILLED_ELSEWHERE.name, BILLED_ELSEWHERE.name, {"overlaps": f"{before} UNION ALL {after}"})
+    else:
+        engine.values(BILLED_ELSEWHERE.name, BILLED_ELSEWHERE.definition(), [])
+    days = {"first_day": str(first // 86400), "end_day": str(end // 86400)}
+    engine.step(PACKAGE, "other_months", "other_months", days)
+
+
+def _make_spans(engine: Engine, month_end: str) -> None:
     """Make `billed_spans`, the spans of time for which each target has charges.
 
     Lines are read once more to count hours, for all targets at once, and again only for targets with gaps.
     """
-    engine.step(PACKAGE, "time_charge_kinds", "time_charge_kinds")
+    engine.step(PACKAGE, "time_charge_kinds", "time_charge_kinds", {"month_end": month_end})
     # Hours are counted by their start, so all must start at the same minute: in some zones that is not the full hour.
     (minutes,) = engine.row("SELECT count(DISTINCT starts % 3600) FROM periods WHERE ends - starts = 3600")
     if minutes == 1:

@@ -2,6 +2,7 @@
 
 from trainfare.engine.protocol import Engine
 from trainfare.engine.sql import quoted
+from trainfare.job_ids import job_id_sql
 from trainfare.tables import LABELS
 
 PACKAGE = "trainfare.normalize"
@@ -10,6 +11,8 @@ _LABEL_NAMES = ", ".join(map(quoted, LABELS))
 
 def combine(engine: Engine) -> None:
     """Make `placement_rows` from `logged_rows`, the merged job logs, and `declared_rows`."""
+    cluster = "coalesce(d.log_cluster, d.log_name)"
+    engine.step(PACKAGE, "declared_jobs", "declared_jobs", {"job_id": job_id_sql(cluster, "d.job_id")})
     engine.step(PACKAGE, "declared_spans", "declared_spans")
     columns = {
         origin: " UNION ALL ".join(
@@ -35,4 +38,4 @@ def combine(engine: Engine) -> None:
             "declared_labels": "".join(f", c.{name}" for name in LABELS),
         },
     )
-    engine.drop("declared_spans", "declared_labels", "declared_rows", "logged_rows")
+    engine.drop("declared_spans", "declared_labels", "declared_jobs", "declared_rows", "logged_rows")

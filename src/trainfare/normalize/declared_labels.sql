@@ -1,10 +1,7 @@
 -- Find the labels that jobs report about themselves, and that no log gives.
--- In: logged_rows, declared_rows. Out: one row per attempt and label, under the id that the logs use for the job; of
--- different values, the last in order.
+-- In: logged_rows, declared_jobs. Out: one row per attempt and label; of different values, the last in order.
 WITH declared AS (
-  SELECT DISTINCT coalesce(l.job_id, d.job_id) AS job_id, d.attempt, {{names}}, d.labels
-  FROM declared_rows d
-  LEFT JOIN (SELECT DISTINCT job_id FROM logged_rows) l ON l.job_id = d.job_id || '@' || d.log_cluster
+  SELECT DISTINCT job_id, attempt, {{names}}, labels FROM declared_jobs
 ),
 logged AS (
   SELECT DISTINCT l.job_id, l.attempt, {{names}}, l.labels

@@ -23,14 +23,14 @@ columns AS (
   SELECT job_id, attempt{{label_maxima}} FROM declared_labels GROUP BY job_id, attempt
 )
 SELECT l.job_id, l.attempt, l.machine_id, l.started, l.ended, l.gpus, l.cpus, l.memory_gb, l.state{{filled_labels}},
-  l.submitted, coalesce(o.labels, l.labels) AS labels, l.log_cluster, l.line, l.log
+  l.submitted, coalesce(o.labels, l.labels) AS labels, l.log_cluster, l.native_id, l.line, l.log
 FROM logged_rows l
 LEFT JOIN columns c ON c.job_id = l.job_id AND c.attempt = l.attempt
 LEFT JOIN others o ON o.job_id = l.job_id AND o.attempt = l.attempt
 UNION ALL
 SELECT s.job_id, s.attempt, s.machine_id, s.started, s.ended, s.gpus, CAST(NULL AS DECIMAL(18,3)),
-  CAST(NULL AS DECIMAL(18,3)), s.state{{declared_labels}}, CAST(NULL AS TIMESTAMP), o.labels, s.log_cluster, s.line,
-  s.log
+  CAST(NULL AS DECIMAL(18,3)), s.state{{declared_labels}}, CAST(NULL AS TIMESTAMP), o.labels, s.log_cluster,
+  s.native_id, s.line, s.log
 FROM declared_spans s
 LEFT JOIN columns c ON c.job_id = s.job_id AND c.attempt = s.attempt
 LEFT JOIN others o ON o.job_id = s.job_id AND o.attempt = s.attempt

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trainfare.engine.protocol import Engine
-from trainfare.engine.sql import quoted
+from trainfare.engine.sql import quoted, step_text
 from trainfare.errors import TrainfareError
+from trainfare.job_ids import job_id_sql
 from trainfare.normalize import declared, instance_types
 from trainfare.period import Month
 from trainfare.sources.bills.checks import CHECKS
@@ -38,7 +39,7 @@ DIMENSIONS = (
 )
 """Columns by which kinds of charges always differ; a rule that reads other columns adds those."""
 ROW_VIEWS: dict[str, tuple[str, Table]] = {
-    "jobs": ("delivered_placements", PLACEMENTS),
+    "jobs": ("delivered_rows", PLACEMENTS),
     "machines": ("machine_rows", MACHINES),
     "usage": ("usage_rows", USAGE),
     "declared": ("declared_rows", DECLARED),
@@ -48,6 +49,8 @@ ROW_VIEWS: dict[str, tuple[str, Table]] = {
     "checks": ("bill_checks", CHECKS),
 }
 """By what is delivered: the view over the rows of all files that have any, and its columns."""
+LOGS = ("jobs", "declared")
+"""The kinds of rows whose views also have `log_name`, the name that takes the place of a cluster."""
 STEPS: dict[str, tuple[str, ...]] = {
     "resources": ("months",),
     "resource_names": (),
@@ -58,6 +61,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "machines": (),
     "inferred_ends": ("month", "final_states"),
     "attempts": ("aggregates", "columns", "merged_labels"),
+    "job_names": (),
     "holdings": ("final_states",),
     "placements": (),
     "usage_kinds": (),
@@ -71,12 +75,16 @@ STEPS: dict[str, tuple[str, ...]] = {
 """The steps in order, each with the SQL fragments it takes."""
 MACHINE_STEPS = (*list(STEPS)[: list(STEPS).index("machines") + 1],)
 """The steps that match machines to resources."""
+PLACEMENT_STEPS = ("inferred_ends", "attempts", "holdings", "placements")
+"""The steps that turn job logs into placements on these machines."""
 _FINAL_STATES = ", ".join(map(quoted, ENDED))
 _INFERRED_ENDS = (
     "job_id VARCHAR, attempt INTEGER, machine_id VARCHAR, started TIMESTAMP, ended TIMESTAMP, reason VARCHAR, "
     "is_in_month BOOLEAN"
 )
 """The columns of `inferred_ends`, which most months do not need."""
+_REPEATED_IDS = "job_id VARCHAR, log_user VARCHAR, first_submitted TIMESTAMP, last_submitted TIMESTAMP, own_id VARCHAR"
+"""The columns of `repeated_ids`, which logs that never use an id again do not need."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +225,18 @@ def make_month(engine: Engine, month: Month, rows: Mapping[str, Iterable[str]], 
     engine.drop("keyed_usage")
 
 
+def make_placements(engine: Engine, month: Month, rows: Mapping[str, Iterable[str]]) -> None:
+    """Make the `attempts` and `placements` of a month on machines that are known already.
+
+    It takes `machines` and `machine_names` as they are, so that what is held can be followed without reading bills.
+    """
+    fragments = {"month": f"DATE '{month}-01'", "final_states": _FINAL_STATES}
+    _ingest_rows(engine, rows, ("jobs", "declared"))
+    fragments |= _attempt_fragments(engine)
+    for step in PLACEMENT_STEPS:
+        engine.step(PACKAGE, step, step, {name: fragments[name] for name in STEPS[step]})
+
+
 def _ingest_rows(engine: Engine, rows: Mapping[str, Iterable[str]], kinds: Iterable[str]) -> None:
     """Make the views over the rows of files of these kinds, and `placement_rows`."""
     selects = {kind: [*rows.get(kind, ())] for kind in kinds}
@@ -224,17 +244,38 @@ def _ingest_rows(engine: Engine, rows: Mapping[str, Iterable[str]], kinds: Itera
     selects["jobs"] = [select for select in selects["jobs"] if select not in reported]
     for kind, given in selects.items():
         name, table = ROW_VIEWS[kind]
-        ingested = _or_empty(table, given)
-        engine.ingest(name, *(_numbered(ingested) if kind in ("jobs", "declared") else ingested))
+        engine.ingest(name, *(_numbered(given, table) if kind in LOGS else _or_empty(table, given)))
     engine.drop("placement_rows", "logged_rows")
-    _merge_logs(engine, len(selects["jobs"]) > 1, "logged_rows" if reported else "placement_rows")
+    are_several = _name_jobs(engine) or len(selects["jobs"]) > 1
+    _merge_logs(engine, are_several, "logged_rows" if reported else "placement_rows")
     if reported:
         declared.combine(engine)
 
 
-def _numbered(logs: Iterable[str]) -> list[str]:
+def _numbered(logs: Iterable[str], table: Table) -> list[str]:
     """Return the SELECTs with a column `log`, which distinguishes the job logs of the month."""
-    return [f"SELECT *, {number} AS log FROM ({select})" for number, select in enumerate(logs)]
+    given = [*logs] or [f"SELECT *, CAST(NULL AS VARCHAR) AS log_name FROM ({_or_empty(table, [])[0]})"]
+    return [f"SELECT *, {number} AS log FROM ({select})" for number, select in enumerate(given)]
+
+
+def _name_jobs(engine: Engine) -> bool:
+    """Make `delivered_placements`: the rows of all logs with the ids of jobs. Return whether some jobs shared an id."""
+    named = {"job_id": job_id_sql("coalesce(r.log_cluster, r.log_name)", "r.job_id")}
+    engine.view("named_placements", step_text(PACKAGE, "delivered_placements", named))
+    engine.drop("repeated_ids")
+    if engine.row("SELECT count(log_user) FROM delivered_rows")[0]:
+        engine.step(PACKAGE, "repeated_ids", "repeated_ids")
+    else:
+        engine.values("repeated_ids", _REPEATED_IDS, [])
+    own_id, (are_repeated,) = "SELECT * FROM named_placements", engine.row("SELECT count(*) FROM repeated_ids")
+    if are_repeated:
+        own_id = (
+            "SELECT coalesce(r.own_id, n.job_id) AS job_id, n.* EXCLUDE (job_id) FROM named_placements n "
+            "LEFT JOIN repeated_ids r ON r.job_id = n.job_id AND r.log_user = n.log_user "
+            "AND coalesce(n.submitted, n.started) BETWEEN r.first_submitted AND r.last_submitted"
+        )
+    engine.view("delivered_placements", own_id)
+    return bool(are_repeated)
 
 
 def match_machines(engine: Engine, months: Sequence[Month], rows: Mapping[str, Iterable[str]]) -> None:
@@ -258,9 +299,12 @@ def _has_all_ends(engine: Engine) -> bool:
 
 
 def _merge_logs(engine: Engine, are_several: bool, into: str) -> None:
-    """Make `into`, all job logs as one. Where no row needs another to be interpreted, it is a plain view."""
+    """Make `into`, all job logs as one. Where no row needs another to be interpreted, it is a plain view.
+
+    `are_several` is whether attempts have to be counted again: over several logs, or because jobs shared an id.
+    """
     unfinished, *numbered = engine.row(
-        "SELECT count(*) - count(ended), count(log_run), count(log_cluster), count(resized) FROM delivered_placements"
+        "SELECT count(*) - count(ended), count(log_run), count(resized) FROM delivered_placements"
     )
     if unfinished or (are_several and any(numbered)):
         engine.step(PACKAGE, "placement_rows", into, {"final_states": _FINAL_STATES})

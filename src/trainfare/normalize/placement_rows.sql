@@ -1,35 +1,23 @@
 -- Merge all job logs into one, whatever files they came in.
--- In: delivered_placements, log being the number of the log. Out: the same rows with final job ids, attempts, starts
--- and ends.
--- A job id that two clusters use stands for one job on each. Where logs do not number attempts, these are counted over
--- all logs. A row without an end gives way to one of the same placement that has an end; where only the attempt is
--- reported as over, the row ends with it. A log may report a resized job from the job's start: it is held from the last
--- resize before its end, even if another log reports that resize.
-WITH ids_on_several_clusters AS (
-  SELECT job_id FROM delivered_placements WHERE log_cluster IS NOT NULL
-  GROUP BY job_id HAVING min(log_cluster) <> max(log_cluster)
-),
-named AS (
-  SELECT
-    CASE WHEN s.job_id IS NULL OR d.log_cluster IS NULL THEN d.job_id
-      ELSE d.job_id || '@' || d.log_cluster END AS job_id,
-    d.* EXCLUDE (job_id)
-  FROM delivered_placements d
-  LEFT JOIN ids_on_several_clusters s ON s.job_id = d.job_id
-),
-retried_jobs AS (
-  SELECT job_id FROM named GROUP BY job_id HAVING min(log_run) <> max(log_run) AND count(log_run) = count(*)
+-- In: delivered_placements, log being the number of the log. Out: the same rows with final attempts, starts and ends.
+-- Where logs do not number attempts, these are counted over all logs. A row without an end gives way to one of the same
+-- placement that has an end; where only the attempt is reported as over, the row ends with it. A log may report a
+-- resized job from the job's start: it is held from the last resize before its end, even if another log reports that
+-- resize.
+WITH retried_jobs AS (
+  SELECT job_id FROM delivered_placements
+  GROUP BY job_id HAVING (min(log_run) <> max(log_run) OR min(attempt) > 1) AND count(log_run) = count(*)
 ),
 runs AS (
   SELECT n.job_id, n.log_run,
     CAST(sum(CASE WHEN r.job_id IS NULL THEN 1 ELSE 0 END) OVER (PARTITION BY n.job_id ORDER BY n.log_run)
       AS INTEGER) AS attempt
-  FROM (SELECT DISTINCT n.job_id, n.log_run FROM named n JOIN retried_jobs t ON t.job_id = n.job_id) n
-  LEFT JOIN (SELECT DISTINCT job_id, resized FROM named) r ON r.job_id = n.job_id AND r.resized = n.log_run
+  FROM (SELECT DISTINCT n.job_id, n.log_run FROM delivered_placements n JOIN retried_jobs t ON t.job_id = n.job_id) n
+  LEFT JOIN (SELECT DISTINCT job_id, resized FROM delivered_placements) r ON r.job_id = n.job_id AND r.resized = n.log_run
 ),
 counted AS (
   SELECT n.* EXCLUDE (attempt), coalesce(r.attempt, n.attempt) AS attempt
-  FROM named n
+  FROM delivered_placements n
   LEFT JOIN runs r ON r.job_id = n.job_id AND r.log_run = n.log_run
 ),
 resizes AS (
@@ -80,5 +68,5 @@ SELECT job_id, attempt, machine_id, started,
   CASE WHEN ends_with_attempt THEN coalesce(ended, attempt_ended) ELSE ended END AS ended, gpus, cpus, memory_gb,
   CASE WHEN ends_with_attempt THEN final_state ELSE state END AS state,
   owner, team, project, experiment, cost_center, model_version, priority, submitted,
-  CASE WHEN NOT ends_with_attempt THEN labels END AS labels, log_cluster, line, log
+  CASE WHEN NOT ends_with_attempt THEN labels END AS labels, log_cluster, native_id, line, log
 FROM matched WHERE ended IS NOT NULL OR NOT has_finished_row

@@ -1,11 +1,13 @@
 """Which deliveries a month is built from: those with its charges, and those that tell about their time."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Protocol, TypeVar
 
 from trainfare.engine.duckdb import DuckDB
 from trainfare.engine.protocol import Engine
+from trainfare.job_ids import job_id_sql
 from trainfare.period import Month
+from trainfare.sources import deliveries
 from trainfare.sources.kinds import Kind
 
 
@@ -16,6 +18,8 @@ class Delivery(Protocol):
     def number(self) -> int: ...
     @property
     def kind(self) -> Kind: ...
+    @property
+    def source(self) -> str: ...
     @property
     def lists_machines(self) -> bool: ...
     def select(self, engine: DuckDB) -> str: ...
@@ -38,7 +42,11 @@ def charged_by_month(engine: Engine) -> dict[Month, set[int]]:
 
 
 def deliveries_for_month(
-    engine: Engine, delivered: Sequence[AnyDelivery], month: Month, charged: Set[int]
+    engine: Engine,
+    delivered: Sequence[AnyDelivery],
+    month: Month,
+    charged: Set[int],
+    names: Collection[str] = (),
 ) -> list[AnyDelivery]:
     """Return the deliveries that a month is built from.
 
@@ -59,7 +67,7 @@ def deliveries_for_month(
     all_logs = [file for file in delivered if file.kind.is_job_log]
     logs = [file for file in all_logs if _has(engine, file, during[Kind.JOBS])]
     # Results of a job that no log has concern every month: each of its books has a finding.
-    of_month, of_any = (" UNION ALL ".join(job_id_selects(engine, files)) for files in (logs, all_logs))
+    of_month, of_any = (" UNION ALL ".join(job_id_selects(engine, files, names)) for files in (logs, all_logs))
     during[Kind.QUALITY] = f"job_id NOT IN ({of_any})" if of_any else "true"
     during[Kind.QUALITY] += f" OR job_id IN ({of_month})" if of_month else ""
     return [
@@ -73,17 +81,23 @@ def deliveries_for_month(
     ]
 
 
-def job_id_selects(engine: Engine, logs: Iterable[Delivery]) -> list[str]:
-    """Return a SELECT for each job log of the ids its jobs may be known by: as logged, and with their cluster."""
-    ids = "unnest([job_id, job_id || '@' || log_cluster]) AS job_id"
-    selects = (f"SELECT DISTINCT {ids} FROM ({log.select(engine.reader)})" for log in logs)
+def job_id_selects(engine: Engine, logs: Iterable[Delivery], names: Collection[str]) -> list[str]:
+    """Return a SELECT for each job log of the ids its jobs may be known by: as logged, and with their cluster.
+
+    The name of a source in `names` takes the place of a missing cluster.
+    """
+    selects = []
+    for log in logs:
+        cluster = f"coalesce(log_cluster, {deliveries.log_name(log.source, names)})"
+        ids = f"unnest([job_id, {job_id_sql(cluster, 'job_id')}]) AS job_id"
+        selects.append(f"SELECT DISTINCT {ids} FROM ({log.select(engine.reader)})")
     return [f"SELECT job_id FROM ({select}) WHERE job_id IS NOT NULL" for select in selects]
 
 
-def ingest_other_jobs(engine: Engine, logs: Iterable[Delivery]) -> None:
+def ingest_other_jobs(engine: Engine, logs: Iterable[Delivery], names: Collection[str]) -> None:
     """Make `other_jobs`, the ids of jobs in these logs of other times."""
     empty = "SELECT CAST(NULL AS VARCHAR) AS job_id WHERE false"
-    engine.ingest("other_jobs", *(job_id_selects(engine, logs) or [empty]))
+    engine.ingest("other_jobs", *(job_id_selects(engine, logs, names) or [empty]))
 
 
 def _has(engine: Engine, file: Delivery, rows: str) -> bool:

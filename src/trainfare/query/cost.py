@@ -1,7 +1,7 @@
 """Cost per training hour by the requested groups, tied to the bill."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -19,11 +19,13 @@ SCOPES = ("full", "infra")
 NON_JOB_KINDS = ("idle", "unallocated", "outside")
 """Kinds of payers that are not jobs; their cost has reasons."""
 RATE_DENOMINATORS = {
-    "wall": "h.billed_wall * CAST(1000000 AS HUGEINT)",
+    "wall": "h.billed_wall * 1000000",
     "gpu": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
     "productive": "CASE WHEN NOT h.gpu_unknown THEN h.billed_gpu END",
 }
-"""SQL for the time that a rate divides by, in millionths of a second."""
+"""SQL for the time that a rate divides by, in millionths of a second: that of days billed in full, or billed GPUs."""
+ALL_TIME = {"wall": "h.wall * CAST(1000000 AS HUGEINT)", "gpu": "NULL", "productive": "NULL"}
+"""SQL for the time that `at_least` divides by. Nothing is known of GPU hours of which none is billed."""
 PRODUCTIVE = {
     "held": "held",
     "busy": "busy by telemetry",
@@ -63,7 +65,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Row:
-    """One group. A rate is cost over the hours that the bill covers; without such hours there is no rate."""
+    """One group. A rate is `rate_cost` over the hours that are billed in full; without such hours there is no rate.
+
+    The unbilled wall time is that of days on which a job held anything that is not billed: rates leave these days out.
+    """
 
     group: dict[str, Any]
     cost: Decimal | None
@@ -77,6 +82,12 @@ class Row:
     jobs: int
     estimated: Decimal = Decimal(0)
     """The part of the cost that is not billed yet."""
+    rate_cost: Decimal | None = None
+    """The cost that the rate divides: for days of the months that are billed in full, in whichever book."""
+    at_least: Decimal | None = None
+    """Without a rate: the billed cost per wall-clock hour, which is a lower bound."""
+    billed_part: Decimal | None = None
+    """Without a rate: the billed part of the GPU hours."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,8 @@ class NonJobPayer:
     """The part of the cost that is not billed yet."""
     estimated_by_reason: dict[str, Decimal] = field(default_factory=dict)
     """The part that is not billed yet, by reason."""
+    groups: list[tuple[dict[str, Any], Decimal]] = field(default_factory=list)
+    """Its cost per group, if the report groups by what it has: machines, days, what the bill states. They add up."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +166,7 @@ def report(opened: OpenBooks, question: Question, top: int | None = None) -> Rep
         covered=opened.covered(question.days),
         rows=shown,
         overall=overall,
-        idle=payers["idle"],
+        idle=replace(payers["idle"], groups=idle_groups(opened, question)),
         unallocated=payers["unallocated"],
         outside=payers["outside"],
         total=sum((one.cost for one in payers.values()), overall.cost or Decimal(0)),
@@ -183,6 +196,21 @@ def non_job_payers(opened: OpenBooks, question: Question) -> dict[str, NonJobPay
         "GROUP BY s.payer_kind, s.reason ORDER BY abs(cost) DESC, s.reason"
     )
     return {kind: _non_job_payer([values for of, *values in found if of == kind]) for kind in NON_JOB_KINDS}
+
+
+def idle_groups(opened: OpenBooks, question: Question) -> list[tuple[dict[str, Any], Decimal]]:
+    """Return the idle cost per group, highest first; none if the question groups by what only jobs have."""
+    if not question.by or any(key in keys.JOB_KEYS or key.startswith("label:") for key in question.by):
+        return []
+    columns = ", ".join(f"{keys.share_sql(key)} AS k{index}" for index, key in enumerate(question.by))
+    names = [f"k{index}" for index in range(len(question.by))]
+    found = opened.engine.rows(
+        f"SELECT {columns}, sum(s.{question.basis}) AS cost "
+        f"FROM {groups.selected_shares(opened, question.selection, question.by)} WHERE s.payer_kind = 'idle' "
+        f"GROUP BY ALL HAVING sum(s.{question.basis}) <> 0 ORDER BY {', '.join(_order(question.by, names))}"
+    )
+    shown = [keys.display_name(key) for key in question.by]
+    return [(dict(zip(shown, values, strict=True)), cost) for *values, cost in found]
 
 
 def _non_job_payer(found: list[list[Any]]) -> NonJobPayer:
@@ -215,7 +243,7 @@ def _rows(opened: OpenBooks, question: Question, by: list[str], found: list[dict
 
 def select(opened: OpenBooks, question: Question, by: list[str]) -> str:
     """Return the SELECT behind `rows`: its groups are k0, k1 ..."""
-    grouped = groups.Groups(question.basis, question.selection, by)
+    grouped = groups.Groups(question.basis, question.selection, by, question.per)
     names, held = grouped.names, grouped.hour_names
     same_job = "".join(f", {name}" for name in held)
     time = ", ".join(f"sum({name}) OVER of_job AS {name}" for name in ("billed_wall", "billed_gpu"))
@@ -232,6 +260,7 @@ def select(opened: OpenBooks, question: Question, by: list[str]) -> str:
         "either": "".join(f", coalesce(c.{n}, h.{n}) AS {n}" if n in held else f", c.{n} AS {n}" for n in names),
         "order": ", ".join(_order(by, names)),
         "priced": RATE_DENOMINATORS[question.per],
+        "all_time": ALL_TIME[question.per],
         "median": median_sql("h.rate", "DECIMAL(38,6)"),
     }
     return step_text(PACKAGE, "cost", fragments)
@@ -247,6 +276,7 @@ def _row(record: dict[str, Any], by: list[str], estimated: Mapping[tuple[Any, ..
     group = {keys.display_name(key): record[f"k{index}"] for index, key in enumerate(by)}
     gpu = None if record["gpu_unknown"] else Decimal(record["gpu"] or 0).scaleb(-6)
     unbilled = None if record["gpu_unknown"] else Decimal((record["gpu"] or 0) - (record["billed_gpu"] or 0)).scaleb(-6)
+    has_rate = record["rate"] is not None
     return Row(
         group=group,
         cost=record["cost"],
@@ -259,4 +289,12 @@ def _row(record: dict[str, Any], by: list[str], estimated: Mapping[tuple[Any, ..
         rate_p95=record["rate_p95"],
         jobs=int(record["jobs"] or 0),
         estimated=estimated.get(tuple(group.values()), Decimal(0)),
+        rate_cost=record["rate_cost"] if has_rate else None,
+        at_least=record["at_least"],
+        billed_part=None if has_rate or not gpu or unbilled is None else billed_part(gpu - unbilled, gpu),
     )
+
+
+def billed_part(billed: Decimal, held: Decimal) -> Decimal:
+    """Return the billed part of GPU time to a millionth, rounded down: 1 only if all of it is billed."""
+    return (billed * 10**6 // held).scaleb(-6)

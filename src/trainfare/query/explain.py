@@ -10,6 +10,9 @@ from typing import Any
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import TrainfareError
 from trainfare.money import PLACES
+from trainfare.query import groups, job_names, keys
+from trainfare.query.cost import Question
+from trainfare.query.open_books import OpenBooks
 from trainfare.query.stored import stored_table
 from trainfare.store.records import BookFiles
 from trainfare.tables import ESTIMATED
@@ -52,16 +55,19 @@ class JobNotFoundError(TrainfareError):
         self.suggestions = suggestions
 
 
-def require_job(engine: DuckDB, job_id: str, month: str) -> None:
-    """Raise an error with similar names if the book does not contain the job."""
-    if engine.row(f"SELECT count(*) FROM attempts WHERE job_id = {quoted(job_id)}")[0]:
-        return
+def require_job(engine: DuckDB, name: str, month: str) -> str:
+    """Return the id of the job that is called `name`; raise an error with similar names if the book has none."""
+    if found := job_names.find_in(engine, "attempts", name):
+        return found
+    alike = (
+        f"greatest(jaro_winkler_similarity(job_id, {quoted(name)}), jaro_winkler_similarity(native, {quoted(name)}))"
+    )
     similar = engine.rows(
         "SELECT job_id FROM ("
-        f"SELECT DISTINCT job_id, jaro_winkler_similarity(job_id, {quoted(job_id)}) AS similarity FROM attempts) "
-        "WHERE similarity > 0.8 ORDER BY similarity DESC, job_id LIMIT 3"
+        f"SELECT job_id, {alike} AS similarity FROM (SELECT DISTINCT job_id, split_part(job_id, '/', -1) AS native "
+        "FROM attempts)) WHERE similarity > 0.8 ORDER BY similarity DESC, job_id LIMIT 3"
     )
-    raise JobNotFoundError(job_id, month, [name for (name,) in similar], f"trainfare report --by job --month {month}")
+    raise JobNotFoundError(name, month, [name for (name,) in similar], f"trainfare report --by job --month {month}")
 
 
 def booked_by_day(engine: DuckDB, book: BookFiles, job_id: str, basis: str) -> dict[str, dict[date, Decimal]]:
@@ -87,6 +93,19 @@ def stored(engine: DuckDB, job_id: str, basis: str, currency: str) -> Decimal:
         f"WHERE job_id = {quoted(job_id)} AND currency = {quoted(currency)}"
     )[0]
     return amount
+
+
+def selected_shares_of_job(opened: OpenBooks, question: Question) -> tuple[Decimal, list[tuple[Any, ...]]]:
+    """Return the selected cost of a job, and what its shares state: attempt, resource, day, source, origin, account,
+    rule and category.
+    """
+    shares = groups.selected_shares(opened, question.selection, ["attempt", "machine", *keys.CHARGE_KEYS])
+    (cost,) = opened.engine.row(f"SELECT sum(s.{question.basis}) FROM {shares} WHERE s.payer_kind = 'attempt'")
+    found = opened.engine.rows(
+        "SELECT DISTINCT t.attempt, x.resource_id, s.day, s.source, s.origin, s.account, s.rule, s.category "
+        f"FROM {shares} WHERE s.payer_kind = 'attempt'"
+    )
+    return cost or Decimal(0), [tuple(row) for row in found]
 
 
 def explanation(engine: DuckDB, job_id: str, basis: str, currency: str, booked: Decimal) -> Explanation:

@@ -1,19 +1,22 @@
 """One job of the open books: its cost by category, its attempts and its machines."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from trainfare.engine.duckdb import quoted
-from trainfare.query import cost, usage
+from trainfare.query import cost, job_names, usage
 from trainfare.query.cost import Question
 from trainfare.query.estimates import estimated_sum
-from trainfare.query.groups import Groups, latest_attempts, selected_placements, selected_shares
+from trainfare.query.groups import Groups, counted, latest_attempts, selected_placements, selected_shares
 from trainfare.query.open_books import OpenBooks
 from trainfare.tables import BASES, LABELS
 
 
-def facts(opened: OpenBooks, job_id: str) -> dict[str, Any] | None:
-    """Return what the job log states about a job; None if the books do not have it."""
-    grains = opened.grains
+def facts(opened: OpenBooks, name: str) -> dict[str, Any] | None:
+    """Return what the job log states about the job that is called `name`; None if the books do not have it."""
+    grains, job_id = opened.grains, job_names.find(opened, name)
+    if job_id is None:
+        return None
     labels = ", ".join(f"a.{name}" for name in (*LABELS, "labels"))
     same_set = grains.same("a", "j", '"set"')
     found = opened.engine.records(
@@ -32,8 +35,15 @@ def by_category(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     )
 
 
+def gpu_models(opened: OpenBooks, question: Question) -> list[str]:
+    """Return the GPU models that the job held, as far as they are known."""
+    held = selected_placements(opened, question.selection, ["gpu_model"])
+    found = opened.engine.rows(f"SELECT DISTINCT m.gpu_model FROM {held} WHERE m.gpu_model IS NOT NULL ORDER BY 1")
+    return [name for (name,) in found]
+
+
 def rates(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
-    """Return the job's cost on each basis, and per billed wall and GPU hour.
+    """Return the job's cost on each basis, and per wall hour of days billed in full and per billed GPU hour.
 
     Null on a basis that the bill does not state.
     """
@@ -41,18 +51,25 @@ def rates(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     wall = held.wall_seconds - held.unbilled_wall_seconds
     gpu = None if held.gpu_seconds is None else held.gpu_seconds - (held.unbilled_gpu_seconds or 0)
     micros = {"wall": wall * 1_000_000, "gpu": "NULL" if gpu is None else int(gpu * 1_000_000)}
-    per = ", ".join(f"per_hour(cost, CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items())
+    per = ", ".join(f"per_hour({name}_cost, CAST({time} AS HUGEINT)) AS {name}" for name, time in micros.items())
     known = opened.known_bases(question.currency)
+    is_counted = counted(opened, question.selection, "own", "own.day")
     sums = " UNION ALL ".join(
-        f"SELECT '{basis}' AS basis, CAST(sum({basis if basis in known else 'NULL'}) AS DECIMAL(38,12)) AS cost, "
-        f"{estimated_sum(basis, 'own')} AS estimated FROM own"
+        f"SELECT '{basis}' AS basis, {_money(known, basis, is_counted)} AS cost, "
+        f"coalesce(sum({basis}) FILTER (estimated AND {is_counted}), 0) AS estimated, "
+        f"{_money(known, basis, 'in_wall')} AS wall_cost, {_money(known, basis, 'in_gpu')} AS gpu_cost FROM own"
         for basis in BASES
     )
     return opened.engine.records(
-        f"WITH own AS (SELECT s.* FROM {selected_shares(opened, question.selection, [])} "
+        f"WITH own AS (SELECT s.* FROM {selected_shares(opened, question.selection, [], with_rates=True)} "
         "WHERE s.payer_kind IN ('attempt', 'label')) "
         f"SELECT basis, cost, estimated, {per} FROM ({sums})"
     )
+
+
+def _money(known: Sequence[str], basis: str, condition: str) -> str:
+    amount = f"sum({basis}) FILTER ({condition})" if basis in known else "NULL"
+    return f"CAST({amount} AS DECIMAL(38,12))"
 
 
 def attempts(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
@@ -62,13 +79,13 @@ def attempts(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     includes the attempt's start and the log states when it was submitted.
     """
     waited = "CASE WHEN t.queued_to = h.starts THEN {0} END"
-    hours = Groups(question.basis, question.selection, ["attempt"]).facts(opened)
+    hours = Groups(question.basis, question.selection, ["attempt"], "gpu").facts(opened)
     return opened.engine.records(
         f"SELECT t.attempt, t.state, {waited.format('make_timestamp(t.queued_from * 1000000)')} AS submitted, "
         f"{waited.format('t.queued_to - t.queued_from')} AS queued_seconds, "
         "make_timestamp(h.starts * 1000000) AS started, make_timestamp(h.ends * 1000000) AS ended, h.machines, "
         "h.gpu_seconds, f.cost, CASE WHEN f.cost IS NOT NULL THEN coalesce(f.estimated, 0) END AS estimated, "
-        "per_hour(f.cost, f.billed_gpu) AS rate "
+        "per_hour(f.rate_cost, f.billed_gpu) AS rate "
         f"FROM {latest_attempts(opened.grains)} t LEFT JOIN ("
         "  SELECT t.attempt, min(p.starts) AS starts, max(p.ends) AS ends, "
         "  count(DISTINCT p.machine) + count(DISTINCT p.unknown_machine) AS machines, "

@@ -18,19 +18,20 @@ paid AS (
   SELECT s.job, t.attempt, sum(s.{basis}) AS cost, sum(s.{basis}) FILTER (s.estimated) AS estimated
   FROM {shares} WHERE s.payer_kind = 'attempt' GROUP BY s.job, t.attempt),
 attempt_runs AS (
-  SELECT r.job, r.attempt, l.state, max(r.attempt) OVER (PARTITION BY r.job) AS last,
+  SELECT l.job, l.attempt, l.state, max(r.attempt) OVER (PARTITION BY l.job) AS last, r.attempt IS NOT NULL AS ran,
     r.seconds, r.gpu_seconds, p.cost, p.estimated, {key} AS k
-  FROM ran r JOIN {attempts} l ON l.job = r.job AND l.attempt = r.attempt
-  LEFT JOIN {sets} a ON {same_set}
-  LEFT JOIN paid p ON p.job = r.job AND p.attempt = r.attempt)
+  FROM ran r FULL JOIN paid p ON p.job = r.job AND p.attempt = r.attempt
+  JOIN {attempts} l ON l.job = coalesce(r.job, p.job) AND l.attempt = coalesce(r.attempt, p.attempt)
+  LEFT JOIN {sets} a ON {same_set})
 """
-"""Every attempt that held anything in the selected time."""
+"""Every attempt that held or pays for anything in the selected time; `ran` says whether it held anything."""
 
 
 def states(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
     """Return attempts by how they ended: their number, the number of jobs, runtimes and cost."""
     return opened.engine.records(
-        _attempts(opened, question, "team") + "SELECT state, count(*) AS attempts, count(DISTINCT job) AS jobs, "
+        _attempts(opened, question, "team")
+        + "SELECT state, count(*) FILTER (ran) AS attempts, count(DISTINCT job) FILTER (ran) AS jobs, "
         f"{median_sql('seconds', 'BIGINT')} AS runtime_median, quantile_disc(seconds, 0.95) AS runtime_p95, "
         "sum(gpu_seconds) AS gpu_seconds, sum(cost) AS cost, coalesce(sum(estimated), 0) AS estimated "
         "FROM attempt_runs GROUP BY state ORDER BY attempts DESC, state"
@@ -40,10 +41,11 @@ def states(opened: OpenBooks, question: Question) -> list[dict[str, Any]]:
 def retries(opened: OpenBooks, question: Question, key: str) -> list[dict[str, Any]]:
     """Return, per value of a label, retried jobs, preemptions, failures, and the cost of all but the last attempt."""
     return opened.engine.records(
-        _attempts(opened, question, key) + f"SELECT k AS {key}, count(DISTINCT job) AS jobs, count(*) AS attempts, "
+        _attempts(opened, question, key) + f"SELECT k AS {key}, "
+        "count(DISTINCT job) FILTER (ran) AS jobs, count(*) FILTER (ran) AS attempts, "
         "count(DISTINCT job) FILTER (last > 1) AS jobs_retried, "
-        "count(*) FILTER (state = 'preempted') AS preemptions, "
-        "count(*) FILTER (state IN ('failed', 'node_failed', 'timeout')) AS failures, "
+        "count(*) FILTER (ran AND state = 'preempted') AS preemptions, "
+        "count(*) FILTER (ran AND state IN ('failed', 'node_failed', 'timeout')) AS failures, "
         "sum(cost) AS cost, coalesce(sum(cost) FILTER (attempt < last), 0) AS cost_of_retries, "
         "coalesce(sum(estimated) FILTER (attempt < last), 0) AS estimated "
         "FROM attempt_runs GROUP BY ALL ORDER BY cost DESC NULLS LAST, k NULLS LAST"
@@ -74,11 +76,11 @@ WITH paid AS (
 held AS (
   SELECT h.resource_id, h.day, count(DISTINCT h.job) AS jobs, sum(CAST(h.ends - h.starts AS HUGEINT) * h.gpu_micros) AS gpu
   FROM ({days}) h GROUP BY h.resource_id, h.day)
-SELECT d.machine, d.pool, d.gpus, d.idle, d.idle_estimated, d.cost, d.estimated, h.day,
+SELECT d.resource_id AS resource, d.machine, d.pool, d.gpus, d.idle, d.idle_estimated, d.cost, d.estimated, h.day,
   CAST(h.gpu // (86400 * d.gpus * 1000) AS INTEGER) AS held_thousandths, h.jobs
 FROM paid d LEFT JOIN held h ON h.resource_id = d.resource_id
 WHERE d.gpus > 0
-ORDER BY d.idle DESC NULLS LAST, d.machine, h.day
+ORDER BY d.idle DESC NULLS LAST, d.machine, d.resource_id, h.day
 """
 
 

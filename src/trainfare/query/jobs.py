@@ -5,14 +5,14 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.engine.duckdb import quoted, step_text
-from trainfare.query import cost
+from trainfare.query import cost, keys
 from trainfare.query.cost import PACKAGE, Question
 from trainfare.query.groups import Groups, selected_placements
 from trainfare.query.open_books import OpenBooks
 from trainfare.tables import LABELS
 
 SORTS = (
-    *("cost", "rate", "job", "state", "attempts", "preemptions", *LABELS),
+    *("cost", "rate", "job", "state", "attempts", "preemptions", *LABELS, *keys.SCHEDULING),
     *("started", "ended", "machines", "wall_seconds", "gpu_seconds"),
 )
 FACT_SORTS = {
@@ -27,7 +27,7 @@ MAX_JOBS = 10_000
 
 @dataclass(frozen=True)
 class Listing:
-    """Which jobs, in which order: `search` is a part of the job id or of the owner's name."""
+    """Which jobs, in which order: `search` is a part of the id, name, partition or QOS of a job, or of its owner."""
 
     sort: str = "cost"
     descending: bool = True
@@ -85,19 +85,26 @@ def _select(opened: OpenBooks, question: Question, listing: Listing, limit: str)
         PACKAGE,
         "jobs",
         {
-            "facts": Groups(question.basis, question.selection, ()).facts(opened),
+            "facts": Groups(question.basis, question.selection, (), question.per).facts(opened),
             "priced": cost.RATE_DENOMINATORS[question.per],
+            "all_time": cost.ALL_TIME[question.per],
             "page": page,
             "placements": selected_placements(opened, question.selection, []),
-            "labels": ", ".join(f"a.{name}" for name in LABELS),
+            "labels": ", ".join(f"a.{name}" for name in (*LABELS, "labels")),
+            "scheduling": ", ".join(f"{keys.label_sql(name)} AS {name}" for name in keys.SCHEDULING),
             "jobs": grains.table("jobs"),
             "sets": grains.table("sets"),
             "same_set": _same_set(opened),
             "where": _matches(listing),
-            "order": f"{listing.sort} {direction} NULLS LAST, j.job_id",
+            "order": f"{_sort_sql(listing.sort)} {direction} NULLS LAST, j.job_id",
+            "order_of_page": f"{listing.sort} {direction} NULLS LAST, job",
             "limit": "" if is_simple else limit,
         },
     )
+
+
+def _sort_sql(name: str) -> str:
+    return keys.label_sql(name) if name in keys.SCHEDULING else name
 
 
 def _same_set(opened: OpenBooks) -> str:
@@ -106,4 +113,5 @@ def _same_set(opened: OpenBooks) -> str:
 
 def _matches(listing: Listing) -> str:
     pattern = quoted(f"%{listing.search.replace('%', '').lower()}%")
-    return f"(lower(j.job_id) LIKE {pattern} OR lower(a.owner) LIKE {pattern})" if listing.search else "true"
+    texts = ("j.job_id", "a.owner", *map(keys.label_sql, keys.SCHEDULING))
+    return f"({' OR '.join(f'lower({text}) LIKE {pattern}' for text in texts)})" if listing.search else "true"

@@ -17,7 +17,10 @@ def by_label(opened: OpenBooks, question: Question, key: str) -> list[dict[str, 
     if not usage.is_measured(opened, "work"):
         return []
     selection, grains = question.selection, opened.grains
-    where = [selection.money, *(share_matches(name, values) for name, values in selection.filters)]
+    matches = [share_matches(name, values) for name, values in selection.filters]
+    # Only attempts lose work, so no row states its kind of payer or a reason.
+    own = {"s.payer_kind": "'attempt'", "s.reason": "CAST(NULL AS VARCHAR)"}
+    where = [selection.money, *(_replaced(one, own) for one in matches)]
     where += in_days(selection.days, "s.day")
     return opened.engine.records(
         f"SELECT {keys.attempt_sql(key)} AS {key}, coalesce(sum(s.{question.basis}) FILTER (s.part = 'lost'), 0) AS lost, "
@@ -27,3 +30,9 @@ def by_label(opened: OpenBooks, question: Question, key: str) -> list[dict[str, 
         f"FROM {grains.table('work')} s{joins(grains, [key, *selection.filter_keys], 's')} "
         f"WHERE {' AND '.join(where)} GROUP BY ALL ORDER BY lost DESC, 1"
     )
+
+
+def _replaced(text: str, own: dict[str, str]) -> str:
+    for name, value in own.items():
+        text = text.replace(name, value)
+    return text

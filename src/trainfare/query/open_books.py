@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
-from trainfare.query.grains import opened
+from trainfare.query.grains import memory
 from trainfare.query.grains.opened import Grains
 from trainfare.query.stored import QUEUE_COLUMNS, common_tables, select_of
 from trainfare.store.records import BookFiles
@@ -116,4 +116,4 @@ def open_books(engine: DuckDB, books: Sequence[BookFiles]) -> OpenBooks:
     attempts = f"SELECT job_id, attempt, {labels} FROM book_attempts GROUP BY job_id, attempt"
     engine.view("attempts", attempts if len(ordered) > 1 else "SELECT * FROM book_attempts")
     engine.view("machines", "SELECT * FROM book_machines QUALIFY row_number() OVER (PARTITION BY resource_id) = 1")
-    return OpenBooks(engine, ordered, opened.in_memory(engine, ordered))
+    return OpenBooks(engine, ordered, memory.in_memory(engine, ordered))

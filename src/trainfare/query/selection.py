@@ -14,6 +14,8 @@ NONE = "(none)"
 """The value of a key that is unknown: a job without that label, or a payer that is not a job."""
 PAYER_KINDS = {"jobs": "'attempt', 'label'", "idle": "'idle'", "unallocated": "'unallocated'", "outside": "'outside'"}
 """Groups of payers that users choose from, and the payer kinds in each, as a SQL list."""
+PAYER_FILTERS = PAYER_KINDS | {"attempts": "'attempt'", "labels": "'label'"}
+"""Values of the key `payer`: the groups, and the two kinds of payers among `jobs`."""
 
 LOST_STATES = ("failed", "preempted", "timeout", "node_failed", "requeued")
 """States of attempts that did not finish their work."""
@@ -77,7 +79,7 @@ def in_days(days: tuple[date, date] | None, day: str) -> list[str]:
 def share_matches(key: str, values: Sequence[str]) -> str:
     """Return a SQL condition: cost s has one of these values of a key."""
     if key == "payer":
-        return f"s.payer_kind IN ({', '.join(PAYER_KINDS[value] for value in values)})"
+        return f"s.payer_kind IN ({', '.join(PAYER_FILTERS[value] for value in values)})"
     return has_value(keys.share_sql(key), values)
 
 

@@ -43,16 +43,19 @@ def label_payer_is_visible(visibility: Sequence[str], alias: str) -> str:
     return f"({alias}.payer_kind = 'label' AND {alias}.payer IN ({listed}))" if visibility else "false"
 
 
-GRAINS_WITH_PAYERS = ("cost_d", "cost_w", "cost_c", "cost_j", "shares")
+GRAINS_WITH_PAYERS = ("cost_d", "cost_w", "cost_c", "cost_j", "cost_jc", "cost_b", "shares")
 """Grains whose rows belong to a set of labels, or to a payer that is not a job."""
-GRAINS_OF_NOBODY = ("machine_groups", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3")
-"""Grains that only give names to numbers."""
+GRAINS_OF_NOBODY = (
+    *("machine_groups", "machine_names", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3"),
+    "incomplete",
+)
+"""Grains that only give names to numbers, or are only joined to rows that may be seen."""
 GRAINS_BY_PATTERN = "fact_"
 """Prefix of the grains that are read through their patterns, which are restricted."""
 
 
-def grain_condition(name: str, visibility: Sequence[str], database: str) -> str:
-    """Return a SQL condition: a row x of a grain in this database is visible."""
+def grain_condition(name: str, visibility: Sequence[str], sets: str, payers: str) -> str:
+    """Return a SQL condition: a row x of a grain is visible, given the tables of sets of labels and of payers."""
     if name in GRAINS_OF_NOBODY or name.startswith(GRAINS_BY_PATTERN):
         return "true"
     if name == "sets":
@@ -61,11 +64,11 @@ def grain_condition(name: str, visibility: Sequence[str], database: str) -> str:
         return label_payer_is_visible(visibility, "x")
     if name == "cost_m":
         return "false"
-    sets = f'SELECT a."set" FROM {database}.grain_sets a WHERE {attempt_is_visible(visibility, "a")}'
-    condition = f'x."set" IN ({sets})'
+    visible = f'SELECT a."set" FROM {sets} a WHERE {attempt_is_visible(visibility, "a")}'
+    condition = f'x."set" IN ({visible})'
     if name in GRAINS_WITH_PAYERS:
-        payers = f"SELECT p.payer_number FROM {database}.grain_payers p WHERE {label_payer_is_visible(visibility, 'p')}"
-        condition = f"(({condition}) OR x.payer_number IN ({payers}))"
+        listed = f"SELECT p.payer_number FROM {payers} p WHERE {label_payer_is_visible(visibility, 'p')}"
+        condition = f"(({condition}) OR x.payer_number IN ({listed}))"
     return condition
 
 

@@ -23,6 +23,8 @@ CENT = Decimal("0.01")
 NONE = "-"
 NO_VALUE = "(none)"
 """A group whose key is unknown: a job without that label, or a payer that is not a job."""
+MOST_GROUPS = 10
+"""How many groups of idle cost are listed below a table; JSON has all of them."""
 NUMBER_COLUMNS = 8
 """The last columns of a report, which hold numbers; the ones before them are keys."""
 
@@ -40,31 +42,33 @@ def utc_text(value: datetime | None) -> str | None:
 
 def as_json(report: Report) -> str:
     """Return the documented JSON that scripts rely on."""
+    return json.dumps(document(report), indent=2)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return a report as the fields of its JSON document."""
     question = report.question
-    return json.dumps(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "currency": question.currency,
-            "basis": question.basis,
-            "per": question.per,
-            **({"productive": question.productive} if question.per == "productive" else {}),
-            "scope": question.scope,
-            "window": window(report.covered),
-            "rows": [row(one) for one in report.rows],
-            **({"more": _remaining(report.remaining)} if report.remaining else {}),
-            "overall": row(report.overall),
-            "idle": _non_job_payer(report.idle),
-            "unallocated": _non_job_payer(report.unallocated),
-            "outside": _non_job_payer(report.outside),
-            "total": decimal_text(report.total),
-            "bill": decimal_text(report.bill),
-            "estimated": decimal_text(report.estimated),
-            "difference": decimal_text(report.difference),
-            "conversions": [_conversion(one) for one in report.conversions],
-            "findings": [_finding(finding) for finding in report.findings],
-        },
-        indent=2,
-    )
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "currency": question.currency,
+        "basis": question.basis,
+        "per": question.per,
+        **({"productive": question.productive} if question.per == "productive" else {}),
+        "scope": question.scope,
+        "window": window(report.covered),
+        "rows": [row(one) for one in report.rows],
+        **({"more": _remaining(report.remaining)} if report.remaining else {}),
+        "overall": row(report.overall),
+        "idle": _non_job_payer(report.idle),
+        "unallocated": _non_job_payer(report.unallocated),
+        "outside": _non_job_payer(report.outside),
+        "total": decimal_text(report.total),
+        "bill": decimal_text(report.bill),
+        "estimated": decimal_text(report.estimated),
+        "difference": decimal_text(report.difference),
+        "conversions": [_conversion(one) for one in report.conversions],
+        "findings": [_finding(finding) for finding in report.findings],
+    }
 
 
 def window(covered: Covered) -> dict[str, Any]:
@@ -91,6 +95,9 @@ def row(group: Row) -> dict[str, Any]:
         "unbilled_wall_hours": hours(group.unbilled_wall_seconds),
         "unbilled_gpu_hours": hours(group.unbilled_gpu_seconds),
         "estimated": decimal_text(group.estimated),
+        "rate_cost": decimal_text(group.rate_cost),
+        "at_least": decimal_text(group.at_least),
+        "billed_part": decimal_text(group.billed_part),
     }
 
 
@@ -113,6 +120,10 @@ def _non_job_payer(payer: NonJobPayer) -> dict[str, Any]:
         "reasons": [
             {"reason": reason, "cost": decimal_text(cost), "estimated": decimal_text(payer.estimated_by_reason[reason])}
             for reason, cost in payer.reasons
+        ],
+        "groups": [
+            {key: _json_value(value) for key, value in group.items()} | {"cost": decimal_text(cost)}
+            for group, cost in payer.groups
         ],
     }
 
@@ -139,7 +150,10 @@ def as_csv(report: Report) -> str:
     names = list(report.rows[0].group) if report.rows else list(report.question.by)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    numbers = ("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated")
+    numbers = (
+        *("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated"),
+        *("rate_cost", "at_least", "billed_part"),
+    )
     writer.writerow(["payer", *map(quoting.csv_text, names), *numbers, "currency"])
     for one in report.rows:
         record = row(one)
@@ -151,10 +165,9 @@ def as_csv(report: Report) -> str:
         ("total", report.total, report.estimated),
     ]
     for name, cost, estimated in sums:
-        blank = ["" for _ in numbers[2:]]
-        writer.writerow(
-            [name, *("" for _ in names), decimal_text(cost), *blank, decimal_text(estimated), report.question.currency]
-        )
+        amounts = {"cost": decimal_text(cost), "estimated": decimal_text(estimated)}
+        cells = (amounts.get(number, "") for number in numbers)
+        writer.writerow([name, *("" for _ in names), *cells, report.question.currency])
     return out.getvalue()
 
 
@@ -236,10 +249,15 @@ def _numbers(row: Row, total: Decimal) -> list[str]:
         time(row.gpu_seconds),
         _marked(row.cost, row.estimated),
         NONE if row.cost is None else _share(row.cost, total),
-        money(row.rate),
+        rate(row),
         money(row.rate_median),
         money(row.rate_p95),
     ]
+
+
+def rate(row: Row) -> str:
+    """Format a rate for people; without one, what is known of it as a lower bound."""
+    return money(row.rate) if row.at_least is None else f">={money(row.at_least)}"
 
 
 def _marked(cost: Decimal | None, estimated: Decimal) -> str:
@@ -344,6 +362,34 @@ def as_markdown(report: Report) -> str:
     return f"**{headline(report)}**\n\n{table}\n\n{quoting.visible(reconciliation_text(report))}\n"
 
 
+def _known(value: Any) -> str:
+    return NO_VALUE if value is None else quoting.one_line(str(value))
+
+
+def rate_notes(report: Report) -> list[str]:
+    """Return what rates leave out, and the cost that they divide if it is not that of the books."""
+    found, overall, currency = [], report.overall, report.question.currency
+    several = any(finding["code"] == "TWO_CURRENCIES" for finding in report.findings)
+    within = f" in {currency}" if several else ""
+    if report.question.per == "wall" and overall.unbilled_wall_seconds:
+        hours_ = time(overall.unbilled_wall_seconds)
+        found.append(
+            f"  {hours_} wall-clock hours are of days that are not billed in full{within}; rates exclude them."
+        )
+    elif report.question.per != "wall" and overall.unbilled_gpu_seconds:
+        found.append(
+            f"  {time(overall.unbilled_gpu_seconds)} GPU hours are not on the bill{within}; rates exclude them."
+        )
+    if overall.rate_cost is not None and overall.rate_cost != overall.cost:
+        found.append(
+            f"  Rates divide {money(overall.rate_cost)} {currency}: the cost of billed days, in whichever book."
+        )
+    if overall.at_least is not None:
+        part = "" if overall.billed_part is None else f": {overall.billed_part:.1%} of the GPU hours are billed"
+        found.append(f"  No day is billed in full{part}. Rates marked >= are lower bounds.")
+    return found
+
+
 def notes(report: Report) -> list[str]:
     """Return what a reader should know besides the figures: why cost has no job, unbilled hours, and findings."""
     found = []
@@ -355,14 +401,14 @@ def notes(report: Report) -> list[str]:
         )
     for name, payer in _non_job_payers(report):
         found += [f"  {name}: {money(cost)} {reason}" for reason, cost in payer.reasons[:4] if cost]
+        found += [
+            f"  {name}: {money(cost)} in {', '.join(f'{key} {_known(value)}' for key, value in group.items())}"
+            for group, cost in payer.groups[:MOST_GROUPS]
+        ]
     if report.accuracy and report.accuracy.relative_error is not None:
         error = f"{report.accuracy.relative_error:.1%}"
         found.append(f"  Estimates of the last {report.accuracy.days} days were within {error} of the bill.")
-    if report.overall.unbilled_wall_seconds:
-        several = any(finding["code"] == "TWO_CURRENCIES" for finding in report.findings)
-        currency = f" in {report.question.currency}" if several else ""
-        hours_ = time(report.overall.unbilled_wall_seconds)
-        found.append(f"  {hours_} wall-clock hours are not on the bill{currency}; rates exclude them.")
+    found += rate_notes(report)
     for finding in report.findings[:5]:
         stake = f" ({money(finding['at_stake'])} {finding['currency']} at stake)" if finding["at_stake"] else ""
         found.append(f"! {finding['code']} x{finding['rows']}: {finding['what']}{stake}")

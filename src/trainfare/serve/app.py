@@ -28,13 +28,14 @@ from trainfare.serve.admission.rates import RequestRates
 from trainfare.serve.auth import sign_in
 from trainfare.serve.auth.authentication import LOOKUPS, Authentication, Rules
 from trainfare.serve.auth.oidc import SECRET, Provider
-from trainfare.serve.auth.permissions import PUBLIC, may_read
+from trainfare.serve.auth.permissions import ALONE, PUBLIC, may_read
 from trainfare.serve.auth.sign_in import SignInAttempts
 from trainfare.serve.auth.viewer import Viewer
 from trainfare.serve.books import BookReader
 from trainfare.serve.headers import add_security_headers
 from trainfare.serve.metrics.registry import MetricsRegistry
 from trainfare.serve.readiness import Readiness
+from trainfare.serve.receiver import Receiver
 from trainfare.serve.request_log import RequestLog
 from trainfare.serve.scrub import Scrub
 from trainfare.serve.warm_up import warm_up
@@ -57,7 +58,7 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
     store = Store.open(workspace, config.catalog, config.lake)
     book_reader = BookReader(store, config)
     metrics_registry = MetricsRegistry()
-    rates, is_shared = _rates(config, store), config.serve.sign_in != "none"
+    rates, is_shared, receiver = _rates(config, store), config.serve.sign_in != "none", Receiver(store)
     lookups = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="lookup")
     scrub = Scrub(store, config.serve.scrub_hours)
     metrics_registry.registry.register(scrub)
@@ -74,13 +75,13 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
             scrub.stop()
             rates.close()
             book_reader.close()
+            receiver.close()
             store.catalog.dispose()
 
     return Litestar(
         route_handlers=[*api.routes(), *sign_in.ROUTES, *pages.routes(), *_static()],
-        dependencies=_dependencies(book_reader, metrics_registry, provider)
-        | {"scrub": Provide(lambda: scrub, sync_to_thread=False)},
-        signature_types=[BookReader, Viewer, MetricsRegistry, Provider, SignInAttempts, Readiness, Scrub],
+        dependencies=_dependencies(book_reader, metrics_registry, provider) | _working(scrub, receiver),
+        signature_types=[BookReader, Viewer, MetricsRegistry, Provider, SignInAttempts, Readiness, Receiver, Scrub],
         middleware=[
             RequestLog(metrics_registry),
             DefineMiddleware(Authentication, rules=Rules(config, store.catalog.access), rates=rates, lookups=lookups),
@@ -92,14 +93,14 @@ def create_app(workspace: Path, secret: str = "") -> Litestar:
             TrainfareError: pages.errors.any_trainfare_error,
             problems.SignInRequiredError: problems.sign_in_redirect,
             HTTPException: pages.errors.unknown_url,
-            Exception: problems.internal_error_response,
+            Exception: pages.errors.internal_error,
         },
         lifespan=[lifespan],
         openapi_config=_openapi_config(),
         guards=[may_read],
         logging_config=None,
         request_max_body_size=MAX_BODY_BYTES,
-        state=State({problems.PRIVATE: _private_texts(workspace, config, store)}),
+        state=State({problems.PRIVATE: _private_texts(workspace, config, store), ALONE: not is_shared}),
     )
 
 
@@ -114,6 +115,14 @@ def _dependencies(book_reader: BookReader, metrics_registry: MetricsRegistry, pr
         "metrics_registry": Provide(lambda: metrics_registry, sync_to_thread=False),
         "sign_in_attempts": Provide(lambda: attempts, sync_to_thread=False),
         "provider": Provide(lambda: provider, sync_to_thread=False),
+    }
+
+
+def _working(scrub: Scrub, receiver: Receiver) -> dict[str, Provide]:
+    """What handlers receive that has a state of its own."""
+    return {
+        "scrub": Provide(lambda: scrub, sync_to_thread=False),
+        "receiver": Provide(lambda: receiver, sync_to_thread=False),
     }
 
 

@@ -120,7 +120,9 @@ class BookReader:
 
         Query them only within the block, from one thread.
         """
-        key = PoolKey(tuple(book.id for book in books), viewer.visibility)
+        # What other books have for these months counts in their rates, so an answer depends on these versions, too.
+        versions = (book.id for one in books for book in (one, *self._others(one)))
+        key = PoolKey(tuple(dict.fromkeys(versions)), viewer.visibility)
         with self._connection_limit:
             self._require_open()
             pooled = self._take_idle(lambda idle: idle == key) or self._connect(key, books)
@@ -131,6 +133,9 @@ class BookReader:
                 pooled.connection.close()
                 raise
             self._release(pooled)
+
+    def _others(self, book: Book) -> tuple[Book, ...]:
+        return self.store.others_of(book, self.current())
 
     @contextmanager
     def account(self, book: Book) -> Iterator[tuple[DuckDB, Account]]:
@@ -164,7 +169,7 @@ class BookReader:
         """
         books = self.current()
         for book in books:
-            self._databases.grains(book)
+            self._databases.grains(book, self._others(book))
         new = [book for book in reversed(books) if book.id not in self._warmed_up]
         self._warmed_up |= {book.id for book in new}
         if new:
@@ -203,7 +208,8 @@ class BookReader:
     def _open(self, connection: CachedConnection, key: PoolKey, books: Sequence[Book]) -> PooledConnection:
         opened = open_books(connection, [self.store.files(book) for book in books])
         ordered = sorted(books, key=lambda book: book.month)
-        grains = Grains(connection, [self._databases.grains(book) for book in ordered], key.visibility)
+        made = [self._databases.grains(book, self._others(book)) for book in ordered]
+        grains = Grains(connection, made, key.visibility)
         opened = replace(opened, grains=grains)
         named = named_tables(grains)
         if key.visibility is None:

@@ -33,6 +33,10 @@ class ForbiddenError(TrainfareError):
     """The viewer lacks the permission."""
 
 
+class TooLargeError(TrainfareError):
+    """The request has more than the service takes at once."""
+
+
 class TooManyRequestsError(TrainfareError):
     """The same was attempted too often in a short time."""
 
@@ -54,6 +58,7 @@ class SignInRequiredError(HTTPException):
 STATUSES: dict[type[TrainfareError], int] = {
     NotFoundError: 404,
     ForbiddenError: 403,
+    TooLargeError: 413,
     TooManyRequestsError: 429,
     IncompleteError: 404,
     UnreachableError: 503,

@@ -14,9 +14,9 @@ import msgspec
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from trainfare.errors import TrainfareError
-from trainfare.query.grains import making
 from trainfare.serve.logs import LOG
 from trainfare.store import Store, integrity
+from trainfare.store.grain_files import kept_in
 
 RETRY_SECONDS = 60.0
 """How often a process looks whether a scrub is due and nobody else does it."""
@@ -40,7 +40,7 @@ class Scrub:
     def __init__(self, store: Store, hours: float) -> None:
         self._store = store
         self._period = hours * 3600
-        self._folder = making.kept_in(store.workspace)
+        self._folder = kept_in(store.workspace)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scrub", daemon=True)
 

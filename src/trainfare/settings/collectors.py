@@ -38,6 +38,15 @@ def check_collector(one: CollectorSettings, names: set[str], where: str, problem
         problems.add(f"{where} token", "is not env:NAME or file:PATH", do)
 
 
+def usable_name(text: str) -> str:
+    """Return a name for a recording that is as close as possible to what a system calls itself.
+
+    >>> usable_name("arn:eks:us-east-1:1234:cluster/lab")
+    'arn-eks-us-east-1-1234-cluster-lab'
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._") or "cluster"
+
+
 def _is_date(text: str) -> bool:
     try:
         date.fromisoformat(text)

@@ -55,6 +55,15 @@ class SourceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mapping: str | None = None
 
 
+class GivenLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A label that somebody gave to a job afterwards, or to one attempt of it."""
+
+    job: str
+    attempt: int | None
+    key: str
+    value: str
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings."""
 
@@ -74,6 +83,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     serve: Serve = Serve()
     oidc: Oidc = Oidc()
     engine: EngineChoice = EngineChoice()
+    named_sources: tuple[str, ...] = ()
+    """The names of sources when a book was built; the settings of today have them in `source`."""
+    given_labels: tuple[GivenLabel, ...] = ()
+    """The labels that people gave to the jobs of a month, stored with its book. The catalog has all of them."""
     where: str = FILE_NAME
     folder: Path = Path()
 
@@ -83,6 +96,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Without a setting, these are the common spellings of a known label; any other name means itself.
         """
         return self.labels.get(label) or DEFAULT_TAGS.get(label, (label,))
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The names that the settings give to sources. They are part of the ids of jobs without a cluster."""
+        return tuple(sorted({*self.named_sources, *(source.name for source in self.source if source.name)}))
 
     @property
     def budget_currency(self) -> str | None:
@@ -96,6 +114,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def dump_settings(config: Config) -> str:
     """Return the settings that a book stores, as JSON."""
     stored = {name: getattr(config, name) for name in _STORED}
+    if config.source_names:
+        stored["named_sources"] = config.source_names
+    if config.given_labels:
+        stored["given_labels"] = config.given_labels
     return msgspec.json.encode(stored, order="deterministic").decode()
 
 
@@ -242,7 +264,7 @@ def _check_type(value: object, type_: Any, where: str, name: str, problems: Prob
         problems.add(where, conversion_error(str(error)), _EXAMPLES.get(name, f'Write {name} = "...".'))
 
 
-_NOT_IN_FILE = ("where", "folder")
+_NOT_IN_FILE = ("named_sources", "given_labels", "where", "folder")
 _EXAMPLES = {
     "path": 'Name a file, or a pattern, as in path = "bills/*.csv".',
     "name": 'Give it one, as in name = "shared storage".',

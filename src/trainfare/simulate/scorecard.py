@@ -13,6 +13,7 @@ import msgspec
 
 from trainfare.books.build import build_books
 from trainfare.engine.choice import embedded
+from trainfare.job_ids import native_id
 from trainfare.period import Month
 from trainfare.query.check import FindingStates, check
 from trainfare.query.estimates import accuracy
@@ -166,12 +167,12 @@ def _evaluate(day: str, seed: int, game_day: GameDay) -> Result:
     config = load(game_day.folder / FILE_NAME)
     with Store.open(game_day.folder, config.catalog) as store, embedded() as engine:
         (built,) = build_books(config, store, game_day.month)
-        opened = open_books(engine, [store.files(built.book)])
+        opened = open_books(engine, [store.files(built.book, others=store.others_of(built.book))])
         findings = check(opened, msgspec.structs.asdict(config.check), FindingStates({}, {}))
         rows = engine.rows("SELECT job_id, sum(effective) FROM shares WHERE job_id IS NOT NULL GROUP BY job_id")
         (bill,) = engine.row("SELECT sum(effective) FROM bill_totals")
         estimated = accuracy(opened, CURRENCY)
-    allocated, true = dict(rows), game_day.costs
+    allocated, true = {native_id(job): cost for job, cost in rows}, game_day.costs
     errors = {job: abs(allocated.get(job, 0) - true.get(job, 0)) for job in allocated.keys() | true.keys()}
     return Result(
         day=day,

@@ -1,15 +1,22 @@
 """Ingestion of files: recognize each one, check every row, and archive a copy that never changes. All or nothing."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from trainfare.engine.duckdb import DuckDB
+from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import BadInputError, Problem, Problems, TrainfareError, UnreachableError
-from trainfare.files.locations import Location, ObjectLocation, locate, matching_files, modification_stamp
+from trainfare.files.locations import (
+    Location,
+    ObjectLocation,
+    files_below,
+    locate,
+    matching_files,
+    modification_stamp,
+)
 from trainfare.period import Month
 from trainfare.settings.config import Config, SourceSettings, is_zone
 from trainfare.sources import counts, near_misses, registry
@@ -22,7 +29,8 @@ from trainfare.sources.protocol import ArchivedFile, ReadOptions, Source
 from trainfare.sources.raw import parquet_rows
 from trainfare.sources.recordings import recording
 from trainfare.sources.schedulers import kubernetes
-from trainfare.tables import CHARGES, Table
+from trainfare.sources.telemetry.event_format import DECLARED
+from trainfare.tables import CHARGES, PLACEMENTS, Table
 
 BILLING_MONTH = "billing_month(billing_start, billing_end)"
 ADJUSTING = " adjusting "
@@ -128,17 +136,30 @@ class DeliveredFile:
 def source_files(source: SourceSettings, folder: Path) -> list[Location]:
     """Return the files that a source names, in order; a name or pattern without a match is an error.
 
-    A file below the working folder is named relative to it, as a user would write it.
+    A folder stands for all files below it, unless it holds the settings or is worked in: then it is no folder of
+    exports. A file below the working folder is named relative to it, as a user would write it.
     """
     named = relative_to_cwd(locate(source.path, folder))
     if not is_zone(source.zone):
         do = "Use an IANA name such as Europe/Berlin."
         raise TrainfareError(f"zone of {named}", f"'{source.zone}' is not a time zone", do)
     found = matching_files(named)
+    if found == [named] and named.is_dir() and not _holds(named, folder):
+        found = [one for one in files_below(named) if one.name != "manifest.json"]
+        if not found:
+            do = "Copy the export into it, or name the files."
+            raise TrainfareError(str(named), "there are no files below this folder", do)
     if not found:
         do = "Check the pattern; in the settings it is relative to the folder of the settings file."
         raise TrainfareError(str(named), "no file matches this pattern", do)
     return manifests.select(found)
+
+
+def _holds(named: Location, folder: Path) -> bool:
+    """Return whether a folder is that of the settings or the working folder, or one above it."""
+    if isinstance(named, ObjectLocation):
+        return False
+    return any(one.resolve().is_relative_to(named.resolve()) for one in (folder, Path.cwd()))
 
 
 def unread_columns(engine: DuckDB, config: Config) -> dict[Location, list[str]]:
@@ -283,15 +304,33 @@ def prepare_recordings(
 
 
 def table_selects(
-    engine: DuckDB, files: Iterable[DeliveredFile], table: Table, currency: str | None = None
+    engine: DuckDB,
+    files: Iterable[DeliveredFile],
+    table: Table,
+    currency: str | None = None,
+    names: Collection[str] = (),
 ) -> list[str]:
-    """Return a SELECT for each file that has rows of `table`."""
-    selects = (file.rows(engine, table, currency) for file in files)
-    return [select for select in selects if select is not None]
+    """Return a SELECT for each file that has rows of `table`.
+
+    Placements also have a column `log_name`: the name of the file's source if it is one of `names`, else null.
+    """
+    found = ((file, file.rows(engine, table, currency)) for file in files)
+    selects = [(file, select) for file, select in found if select is not None]
+    if table not in (PLACEMENTS, DECLARED):
+        return [select for _, select in selects]
+    return [f"SELECT *, {log_name(file.source, names)} AS log_name FROM ({select})" for file, select in selects]
 
 
-def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile]) -> list[str]:
-    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together."""
+def log_name(source: str, names: Collection[str]) -> str:
+    """Return SQL for what takes the place of a cluster in the ids of a source's jobs: its name, or null."""
+    return f"CAST({quoted(source) if source in names else 'NULL'} AS VARCHAR)"
+
+
+def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile], is_kept: bool = False) -> list[str]:
+    """Return the archived bills, each as a SELECT of charges. Files that repeat what others have are taken together.
+
+    If `is_kept`, native bills are converted once, here: a build reads the charges a dozen times.
+    """
     selects, all_files = [], list(files)
     for file in all_files:
         select = file.rows(engine, CHARGES, config.currency)
@@ -299,6 +338,8 @@ def charge_selects(engine: DuckDB, config: Config, files: Iterable[DeliveredFile
         if select is not None and beside:
             others = [other for other in all_files if other.format == file.format and other is not file]
             select = beside(engine, file, others, select) if others else select
+        if select is not None and file.native and is_kept:
+            select = engine.spool(f"charges-{file.number}", select)
         selects += [select] if select is not None else []
     return selects
 

@@ -78,7 +78,10 @@ class RawTable:
             return f"CAST(NULL AS {type_})"
         column, actual = self.column(name)
         if actual in FLOATS:
-            return f"TRY_CAST(CAST({column} AS VARCHAR) AS {type_})"
+            text = f"TRY_CAST(CAST({column} AS VARCHAR) AS {type_})"
+            if actual != "DOUBLE" or not keeps_short_decimals(type_):
+                return text
+            return f"CASE WHEN {is_short_decimal(column)} THEN CAST({_short(column)} AS {type_}) ELSE {text} END"
         return column if actual == type_ else f"TRY_CAST({column} AS {type_})"
 
     def timestamp(self, name: str, zone: str = "UTC") -> str:
@@ -243,6 +246,27 @@ class RawTable:
     def _add_wrong_type(self, problems: Problems, name: str, noun: str, do: str) -> None:
         written, actual = self.columns[name.lower()]
         problems.add(self.header, f"column {written} has type {actual}, which is not {noun}", do)
+
+
+def is_short_decimal(column: str) -> str:
+    """Return SQL for whether a DOUBLE is a decimal below 1,000 with at most 12 decimals, which is quick to convert.
+
+    These have at most 15 digits. Different decimals of 15 digits are different DOUBLEs, so one that gives this DOUBLE
+    is its shortest decimal.
+    """
+    return f"({column} > -1000 AND {column} < 1000 AND CAST({_short(column)} AS DOUBLE) = {column})"
+
+
+def _short(column: str) -> str:
+    return f"TRY_CAST({column} AS DECIMAL(18,12))"
+
+
+def keeps_short_decimals(type_: str) -> bool:
+    """Return whether a type represents every decimal below 1,000 with 12 decimals."""
+    if not DECIMALS.fullmatch(type_):
+        return False
+    digits, decimals = map(int, re.findall(r"\d+", type_))
+    return decimals >= 12 and digits - decimals >= 3
 
 
 def _always_below(type_: str, limit: int) -> bool:

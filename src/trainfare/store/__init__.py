@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trainfare.store.catalog import Catalog
     from trainfare.store.objects import ObjectLake
 
-BOOK_FORMAT = 3
+BOOK_FORMAT = 4
 """The format of stored books and archives that this code reads and writes; `book_migration.py` leads to it."""
 
 __all__ = ["Acceptance", "Book", "BookFiles", "Closing", "Delivery", "Lake", "NewBook", "NewDelivery", "Store", "Total"]
@@ -104,11 +104,21 @@ class Store:
         integrity.copy_checksums(self)
         return closing
 
-    def files(self, book: Book, without: Set[str] = frozenset()) -> BookFiles:
-        """The locations of a book's tables, which are as they were published; `without` names files to leave out."""
+    def files(self, book: Book, without: Set[str] = frozenset(), others: Sequence[Book] = ()) -> BookFiles:
+        """The locations of a book's tables, which are as they were published; `without` names files to leave out.
+
+        `others` are the books that have shares for days of this one: see `others_of`.
+        """
         paths = {name: self.lake.path(path) for name, path in book.files.items() if path not in without}
         integrity.require_intact({path: book.digests[name] for name, path in paths.items() if name in book.digests})
-        return BookFiles(book.month, book.version, paths, book.complete_through)
+        with_shares = tuple(self.files(other) for other in others)
+        return BookFiles(book.month, book.version, paths, book.complete_through, with_shares)
+
+    def others_of(self, book: Book, published: Sequence[Book] | None = None) -> tuple[Book, ...]:
+        """The other books whose shares count in the unit cost of this one, of those published, the last month first."""
+        from trainfare.store import other_months
+
+        return other_months.others(self, book.month, self.catalog.books() if published is None else published)
 
     def table(self, book: Book, name: str) -> Location | None:
         """The location of one table of a book, which is as it was published; None if the book does not have it."""

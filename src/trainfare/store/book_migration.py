@@ -2,8 +2,8 @@
 
 The migrated files are written next to the old ones. One transaction then switches the catalog to them, so a crash
 leaves either the old state or the new one, and the next attempt starts over. Files that are no longer named are swept
-by the next build. Figures do not change: format 2 gave tables, columns, terms and texts new names, and format 3 stores
-what the lost work of a book was shown to cost.
+by the next build. Figures do not change: format 2 gave tables, columns, terms and texts new names, format 3 stores what
+the lost work of a book was shown to cost, and format 4 names jobs by their clusters.
 """
 
 import json
@@ -21,6 +21,7 @@ from trainfare.files.locations import Location
 from trainfare.store import BOOK_FORMAT, integrity
 from trainfare.store.migrations.versions import r0005_standard_terms as terms
 from trainfare.store.migrations.versions import r0008_work_costs as work
+from trainfare.store.migrations.versions import r0010_job_ids as job_ids
 from trainfare.store.records import Book, Delivery, MigratedFiles
 from trainfare.store.schema import BOOKS
 
@@ -33,9 +34,10 @@ def migrate_books(store: "Store", notify: Callable[[str], None]) -> None:
     notify("migrating the stored books to the format of this version")
     with _explained(store), store.lake.building() as build_id, embedded() as engine:
         migration = _Migration(store, engine, build_id, _unusable(store))
-        has_former_terms = store.catalog.book_format < 2
-        migrated = migration.use_standard_terms() if has_former_terms else migration.nothing()
-        migrated = migration.store_work_costs(migrated)
+        found = store.catalog.book_format
+        migrated = migration.use_standard_terms() if found < 2 else migration.nothing()
+        migrated = migration.store_work_costs(migrated) if found < 3 else migrated
+        migrated = migration.name_jobs(migrated)
         written = migrated.paths - store.catalog.referenced_files()
         store.lake.make_durable(written)
         if store.catalog.has_checksums:
@@ -114,6 +116,35 @@ class _Migration:
                 tables[book.id, files[name][0]] = new_name, self.store.lake.relative(target)
                 (rows[book.id, new_name],) = self.engine.row(f"SELECT count(*) FROM {parquet(target)}")
         return replace(migrated, tables=tables, rows=rows)
+
+    def name_jobs(self, migrated: MigratedFiles) -> MigratedFiles:
+        """Migrate the ids of jobs from format 3 to format 4. A file that cannot be read stays as it is."""
+        tables = dict(migrated.tables)
+        logs = self._logs_by_delivery(migrated)
+        for book in self.store.catalog.books():
+            files = {
+                name: (old, path)
+                for (book_id, old), (name, path) in migrated.tables.items()
+                if book_id == book.id and name in job_ids.TABLES and path not in self.missing
+            }
+            used = [logs[number] for number in book.deliveries if number in logs]
+            if used:
+                self.engine.table("new_job_ids", job_ids.new_ids(used))
+            for name, (old, path) in files.items() if used else ():
+                target = self.store.lake.book_path(name, book.month, f"v{book.version}-j-{self.build_id}")
+                self.engine.write_parquet(job_ids.renamed(parquet(self.store.lake.path(path)), "new_job_ids"), target)
+                tables[book.id, old] = name, self.store.lake.relative(target)
+        return replace(migrated, tables=tables)
+
+    def _logs_by_delivery(self, migrated: MigratedFiles) -> dict[int, str]:
+        """FROM items of the archived job logs that name clusters, by the number of the delivery."""
+        found = {}
+        for number, (format_, path) in migrated.archives.items():
+            if format_ in job_ids.FORMATS and path not in self.missing:
+                archive = parquet(self.store.lake.path(path))
+                if "log_cluster" in self.engine.columns(archive):
+                    found[number] = archive
+        return found
 
     def own_rules(self, book: Book) -> set[str]:
         """The names of the user's own rules in a book. They stay, even if a built-in rule of that name is renamed."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, func, insert, select, union, update
+from sqlalchemy import URL, Connection, Select, Table, func, insert, inspect, select, union, update
 
 from trainfare.errors import DamagedError, IncompleteError, Problems, TrainfareError
 from trainfare.files.digests import Digest
@@ -18,6 +18,8 @@ from trainfare.store.audit import Audit
 from trainfare.store.builds import Builds, require_not_abandoned
 from trainfare.store.database import Database
 from trainfare.store.findings import FindingLog
+from trainfare.store.grain_files import GrainFiles
+from trainfare.store.label_overrides import LabelOverrides
 from trainfare.store.rate_limits import RateLimits
 from trainfare.store.recordings.catalog import Recordings
 from trainfare.store.records import Book, Checksum, Closing, Delivery, MigratedFiles, NewBook, NewDelivery, Total
@@ -55,6 +57,16 @@ class Catalog:
         return FindingLog(self._database)
 
     @property
+    def grain_files(self) -> GrainFiles:
+        """The files of grains, with their digests."""
+        return GrainFiles(self._database)
+
+    @property
+    def label_overrides(self) -> LabelOverrides:
+        """Labels that people gave to jobs afterwards."""
+        return LabelOverrides(self._database)
+
+    @property
     def builds(self) -> Builds:
         """The running builds, for lakes that cannot track them."""
         return Builds(self._database)
@@ -78,6 +90,16 @@ class Catalog:
     def where(self) -> str:
         """The file or server of the catalog, without secrets."""
         return self._database.where
+
+    @property
+    def url(self) -> URL:
+        """The address of the database, secrets included."""
+        return self._database.engine.url
+
+    def has_table(self, name: str) -> bool:
+        """Whether the database has a table of this name, of the catalog or not."""
+        with self._database.read() as connection:
+            return inspect(connection).has_table(name)
 
     def require_writable(self) -> None:
         """Raise an error if this user may only read the catalog."""

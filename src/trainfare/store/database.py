@@ -68,6 +68,8 @@ _BUSY = ("database is locked", "lock timeout")
 class Database:
     """Transactions on one database, whose schema is up to date."""
 
+    writers_lock = _WRITERS_LOCK
+
     def __init__(self, url_or_path: str | Path) -> None:
         url = _url(url_or_path)
         self.where = _shown(url)
@@ -84,7 +86,7 @@ class Database:
     def _engine(self, url: URL) -> Engine:
         if self._read_only_folder:
             return _read_only_engine(Path(url.database or ""))
-        return _sqlite_engine(url) if _is_sqlite(url) else _postgres_engine(url)
+        return _sqlite_engine(url) if _is_sqlite(url) else _postgres_engine(url, self.writers_lock)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -247,14 +249,14 @@ def _with_own_transactions(engine: Engine) -> Engine:
     return engine
 
 
-def _postgres_engine(url: URL) -> Engine:
+def _postgres_engine(url: URL, writers_lock: int) -> Engine:
     engine = create_engine(url, pool_pre_ping=True, isolation_level="REPEATABLE READ")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         if _writes(connection):
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_LOCK})")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({writers_lock})")
 
     return engine
 

@@ -13,6 +13,7 @@ from trainfare.errors import DamagedError, Problems, TrainfareError
 from trainfare.files import digests
 from trainfare.files.digests import Digest
 from trainfare.files.locations import Location
+from trainfare.store.grain_files import kept_in
 from trainfare.store.layout import CHECKSUMS
 from trainfare.store.records import Book, Checksum, Delivery
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _REBUILT = "Restore it from a backup, or run trainfare build, which rebuilds it if its month is open."
 _ARCHIVE = "Restore it from a backup, or put the delivered file back and run trainfare build, which archives it again."
+_MADE_AGAIN = "Nothing is lost: the next question that needs it makes it again from the book."
 _OLDER = "Restore the newest catalog. To continue with this one, remove this file."
 _SAME_HEADS = ("books", "closings", "audit")
 """The tables whose rows are only ever added, so that as many rows are the same rows; a reopening removes a closing."""
@@ -73,6 +75,7 @@ def check_everything(store: "Store", progress: Callable[[str], None] = lambda me
             check_files(store, [book], [], problems)
         progress("archives")
         check_files(store, [], store.catalog.all_deliveries(), problems)
+        check_grains(store, problems)
     return problems
 
 
@@ -83,6 +86,15 @@ def check_files(store: "Store", books: Iterable[Book], deliveries: Iterable[Deli
     for location, problem in digests.problems(expected | archives, again=True).items():
         error = _error(location, problem, _ARCHIVE if location in archives else _REBUILT)
         problems.add(error.where, error.what, error.do)
+
+
+def check_grains(store: "Store", problems: Problems) -> None:
+    """Report the files of grains on this machine that are damaged. One that is missing is made again when needed."""
+    folder = kept_in(store.workspace)
+    expected: dict[Location, Digest] = {folder / one.path: one.digest for one in store.catalog.grain_files.all()}
+    for location, problem in digests.problems(expected, again=True).items():
+        if problem == digests.DAMAGED:
+            problems.add(str(location), DamagedError(str(location)).what, _MADE_AGAIN)
 
 
 def record_checksums(store: "Store", notify: Callable[[str], None]) -> None:

@@ -105,6 +105,8 @@ class BookFiles:
     version: int
     files: Mapping[str, Location]
     complete_through: datetime | None
+    others: tuple["BookFiles", ...] = ()
+    """The other books that have shares for days of this month or bill hours of it, the newest month first."""
 
 
 @dataclass(frozen=True)

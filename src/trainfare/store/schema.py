@@ -18,7 +18,7 @@ from trainfare.period import Month
 
 _Value = TypeVar("_Value")
 
-REVISION = 9
+REVISION = 11
 """The schema that this code reads and writes: the revision of the last file in `migrations/versions`."""
 
 VERSION_TABLE = "trainfare_schema"
@@ -147,6 +147,19 @@ BOOK_FILES = Table(
     sqlite_strict=True,
 )
 
+GRAIN_FILES = Table(
+    "grain_files",
+    METADATA,
+    Column("path", Text, primary_key=True),
+    Column("book_id", Integer, ForeignKey("books.id"), nullable=False),
+    Column("part", Text, nullable=False),
+    Column("steps", Text, nullable=False),
+    Column("size", _COUNT, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("made_at", UtcTime, nullable=False),
+    sqlite_strict=True,
+)
+
 BOOK_TOTALS = Table(
     "book_totals",
     METADATA,
@@ -264,6 +277,20 @@ ACCEPTANCES = Table(
     Column("until", Text, nullable=False),
     Column("accepted_at", UtcTime, nullable=False),
     Column("accepted_by", Text, nullable=False),
+    sqlite_strict=True,
+)
+
+LABEL_OVERRIDES = Table(
+    "label_overrides",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("job_id", Text, nullable=False),
+    Column("attempt", Integer),
+    Column("key", Text, nullable=False),
+    Column("value", Text),
+    Column("set_at", UtcTime, nullable=False),
+    Column("set_by", Text, nullable=False),
+    Column("note", Text, nullable=False),
     sqlite_strict=True,
 )
 

@@ -1,5 +1,5 @@
 -- Find tags on unallocated charges whose values are labels of jobs, and how much cost mapping them would allocate.
--- In: routed_kinds, rules_in_force, attempts.
+-- In: routed_kinds, rules_in_force, attempts, job_names.
 WITH unallocated AS (
   SELECT k.tags, k.currency, k.effective FROM routed_kinds k JOIN rules_in_force r ON r.rule = k.rule
   WHERE r.goes_to = '__unallocated__' AND k.effective > 0 AND json_valid(k.tags)
@@ -18,6 +18,7 @@ known AS (
     UNION ALL SELECT 'experiment', experiment FROM attempts
     UNION ALL SELECT 'model_version', model_version FROM attempts
     UNION ALL SELECT 'job', job_id FROM attempts
+    UNION ALL SELECT 'job', name FROM job_names
   )
   WHERE lower(value) IN (SELECT lower(value) FROM tagged)
 )

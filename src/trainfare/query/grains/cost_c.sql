@@ -1,5 +1,5 @@
 -- Sum cost by labels, site, payer, day, category and origin.
--- In: grain_shares.
+-- In: grain_counted.
 SELECT "set", site, payer_number, day, way_2 AS way, {{sums}}
-FROM grain_shares GROUP BY "set", site, payer_number, day, way_2
+FROM grain_counted GROUP BY "set", site, payer_number, day, way_2
 ORDER BY day, "set"

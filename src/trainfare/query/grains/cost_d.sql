@@ -1,5 +1,4 @@
 -- Sum cost by labels, payer, day, category and origin.
--- In: grain_cost_c.
-SELECT "set", payer_number, day, way, {{sums}}
-FROM grain_cost_c GROUP BY "set", payer_number, day, way
-ORDER BY day, "set"
+-- In: grain_counted.
+SELECT "set", payer_number, day, way_2 AS way, {{sums}}
+FROM grain_counted GROUP BY "set", payer_number, day, way_2

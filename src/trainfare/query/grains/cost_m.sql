@@ -1,5 +1,4 @@
 -- Sum cost by machine, payer and day.
--- In: grain_shares.
-SELECT machine, site, payer_number, day, way_3 AS way, {{sums}}
-FROM grain_shares GROUP BY machine, site, payer_number, day, way_3
-ORDER BY machine, day
+-- In: grain_summed.
+SELECT machine, site, payer_number, day, way, {{sums}}
+FROM grain_summed GROUP BY machine, site, payer_number, day, way

@@ -1,24 +1,21 @@
 -- Sum cost and hours by job, labels, site and day: money and time in one row.
--- In: grain_shares, grain_hours_c, grain_currencies.
+-- In: grain_summed, grain_hours_c, grain_currencies.
 -- Out: time has a row of its own where no money of the job stands beside it; cost that no job pays has no pattern.
-WITH summed AS (
-  SELECT job, CASE WHEN job IS NOT NULL THEN CAST("set" AS BIGINT) * 1048576 + site END AS pattern, "set", site, day,
-    way_3 AS way, payer_number, {{sums}}, CAST(NULL AS BIGINT) AS wall, CAST(NULL AS BIGINT) AS billed_wall,
-    CAST(NULL AS HUGEINT) AS gpu, CAST(NULL AS HUGEINT) AS billed_gpu, false AS gpu_unknown
-  FROM grain_shares GROUP BY job, "set", site, day, way_3, payer_number
-  UNION ALL
-  SELECT h.job, h.pattern, CASE WHEN h.pattern >= 0 THEN h.pattern // 1048576 END,
-    CASE WHEN h.pattern >= 0 THEN h.pattern % 1048576 END, h.day, c.time_way, NULL, {{no_money}}, h.wall,
-    h.billed_wall, h.gpu, h.billed_gpu, h.gpu_unknown
-  FROM grain_hours_c h JOIN grain_currencies c ON c.number = -h.way
+-- `alone` marks the only row of a job, `alone_in_day` those of a job that has one row in each of its days.
+WITH money AS (
+  SELECT job, CAST("set" AS BIGINT) * 1048576 + site AS pattern, "set", site, day, way, payer_number, {{sums}}
+  FROM grain_summed GROUP BY job, "set", site, day, way, payer_number
 ),
-added AS MATERIALIZED (
-  SELECT job, pattern, CAST("set" AS INTEGER) AS "set", CAST(site AS INTEGER) AS site, day, way, payer_number, {{sums}},
-    {{hour_sums}}
-  FROM summed GROUP BY job, pattern, "set", site, day, way, payer_number
+hours AS (
+  SELECT h.*, c.time_way FROM grain_hours_c h JOIN grain_currencies c ON c.number = -h.way
 ),
-single AS (
-  SELECT job FROM added WHERE job IS NOT NULL GROUP BY job HAVING count(*) = 1
+joined AS MATERIALIZED (
+  SELECT coalesce(m.job, h.job) AS job, coalesce(m.pattern, h.pattern) AS pattern,
+    coalesce(m."set", CAST(CASE WHEN h.pattern >= 0 THEN h.pattern // 1048576 END AS INTEGER)) AS "set",
+    coalesce(m.site, CAST(CASE WHEN h.pattern >= 0 THEN h.pattern % 1048576 END AS INTEGER)) AS site,
+    coalesce(m.day, h.day) AS day, coalesce(m.way, h.time_way) AS way, m.payer_number, {{beside}}
+  FROM money m
+  FULL JOIN hours h ON h.job = m.job AND h.pattern = m.pattern AND h.day = m.day AND h.time_way = m.way
 )
-SELECT a.*, s.job IS NOT NULL AS alone FROM added a LEFT JOIN single s ON s.job = a.job
-ORDER BY a.day, a.job
+SELECT a.*, coalesce(c.entries = 1, false) AS alone, coalesce(c.entries = c.days, false) AS alone_in_day
+FROM joined a LEFT JOIN ({{entries}}) c ON c.job = a.job

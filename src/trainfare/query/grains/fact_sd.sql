@@ -1,12 +1,19 @@
--- Sum cost and hours by job, labels and day.
--- In: grain_fact_cd, grain_coarser_s.
-WITH added AS MATERIALIZED (
-  SELECT f.job, c.coarser AS pattern, f."set", f.day, f.way, f.payer_number, {{sums}}, {{hour_sums}}
-  FROM grain_fact_cd f LEFT JOIN grain_coarser_s c ON c.pattern = f.pattern
-  GROUP BY f.job, c.coarser, f."set", f.day, f.way, f.payer_number
+-- Sum cost and hours by job, labels and day: money and time in one row.
+-- In: grain_summed, grain_hours_s, grain_currencies.
+-- Out: time has a row of its own where no money of the job stands beside it; cost that no job pays has no pattern.
+-- `alone` marks the only row of a job, `alone_in_day` those of a job that has one row in each of its days.
+WITH money AS (
+  SELECT job, "set", day, way, payer_number, {{sums}} FROM grain_summed GROUP BY job, "set", day, way, payer_number
 ),
-single AS (
-  SELECT job FROM added WHERE job IS NOT NULL GROUP BY job HAVING count(*) = 1
+hours AS (
+  SELECT h.*, c.time_way FROM grain_hours_s h JOIN grain_currencies c ON c.number = -h.way
+),
+joined AS MATERIALIZED (
+  SELECT coalesce(m.job, h.job) AS job, coalesce(CAST(m."set" AS BIGINT), h.pattern) AS pattern,
+    coalesce(m."set", CAST(CASE WHEN h.pattern >= 0 THEN h.pattern END AS INTEGER)) AS "set",
+    coalesce(m.day, h.day) AS day, coalesce(m.way, h.time_way) AS way, m.payer_number, {{beside}}
+  FROM money m
+  FULL JOIN hours h ON h.job = m.job AND h.pattern = m."set" AND h.day = m.day AND h.time_way = m.way
 )
-SELECT a.*, s.job IS NOT NULL AS alone FROM added a LEFT JOIN single s ON s.job = a.job
-ORDER BY a.day, a.job
+SELECT a.*, coalesce(c.entries = 1, false) AS alone, coalesce(c.entries = c.days, false) AS alone_in_day
+FROM joined a LEFT JOIN ({{entries}}) c ON c.job = a.job

@@ -1,24 +1,24 @@
--- List what was held, per currency, and which part of it is billed in that currency.
--- In: placements, grain_currencies, grain_shares, grain_kinds.
--- Out: where a bill has several currencies, hours are billed in one if the machine is on a bill in it, or if the
--- attempt pays compute cost in it that no single machine has. Hours paid in another currency have no price in it.
-WITH machines AS (
-  SELECT DISTINCT s.machine, k.currency FROM grain_shares s JOIN grain_kinds k ON k.way_1 = s.way
-  WHERE s.machine IS NOT NULL AND (SELECT max(currencies) > 1 FROM grain_currencies)
-),
-attempts AS (
-  SELECT DISTINCT s.attempt_key, k.currency FROM grain_shares s JOIN grain_kinds k ON k.way_1 = s.way
-  WHERE s.machine IS NULL AND s.job IS NOT NULL AND k.category IN ('compute', 'platform')
-    AND (SELECT max(currencies) > 1 FROM grain_currencies)
-),
-priced AS (
-  SELECT -c.number AS way, p.job, p.place, p.starts, p.ends, p.gpu_micros, p.billed_starts, p.billed_ends,
-    c.currencies = 1 OR m.machine IS NOT NULL OR a.attempt_key IS NOT NULL AS is_billed
-  FROM {{placements}} p
-  CROSS JOIN grain_currencies c
-  LEFT JOIN machines m ON m.machine = p.machine AND m.currency = c.currency
-  LEFT JOIN attempts a ON a.attempt_key = p.attempt_key AND a.currency = c.currency
+-- Cut what was held into days that are billed in full and others.
+-- In: what was held, per currency; grain_incomplete.
+-- Out: a day of an attempt is complete if all that the attempt held on it is billed. Wall time of other days is left
+-- out of rates; GPU time counts as far as it is billed.
+WITH partly AS (
+  SELECT DISTINCT way, attempt_key FROM grain_incomplete
 )
-SELECT way, job, place, starts, ends, gpu_micros, CASE WHEN is_billed THEN billed_starts END AS billed_starts,
-  CASE WHEN is_billed AND billed_starts IS NOT NULL THEN greatest(billed_starts, billed_ends) END AS billed_ends
-FROM priced
+SELECT b.way, b.job, b."set", b.site, b.named, b.place, b.starts, b.ends, b.gpu_micros, b.billed_starts, b.billed_ends,
+  true AS is_complete
+FROM {{billed}} b LEFT JOIN partly y ON y.way = b.way AND y.attempt_key = b.attempt_key
+WHERE y.attempt_key IS NULL
+UNION ALL
+SELECT d.way, d.job, d."set", d.site, d.named, d.place, greatest(d.starts, d.number * 86400),
+  least(d.ends, d.number * 86400 + 86400), d.gpu_micros,
+  CASE WHEN d.billed_starts < d.number * 86400 + 86400 AND d.billed_ends > d.number * 86400
+    THEN greatest(d.billed_starts, d.number * 86400) END,
+  CASE WHEN d.billed_starts < d.number * 86400 + 86400 AND d.billed_ends > d.number * 86400
+    THEN least(d.billed_ends, d.number * 86400 + 86400) END,
+  i.attempt_key IS NULL
+FROM (
+  SELECT b.*, unnest(range(b.starts // 86400, (b.ends + 86399) // 86400)) AS number
+  FROM {{billed}} b JOIN partly y ON y.way = b.way AND y.attempt_key = b.attempt_key
+) d
+LEFT JOIN grain_incomplete i ON i.way = d.way AND i.attempt_key = d.attempt_key AND i.day = d.number

@@ -1,34 +1,29 @@
--- Cut the time of each job wherever a placement begins or ends, or its bill does.
--- In: what was held.
--- Out: per piece the places that were held just then, and once more those that were billed just then.
-WITH jobs AS (
-  SELECT way, job, min(starts) AS starts, max(ends) AS ends, min(billed_starts) AS billed_starts,
-    max(billed_ends) AS billed_ends, list_sort(list(DISTINCT place)) AS places,
-    min(starts) = max(starts) AND min(ends) = max(ends) AND count(billed_starts) IN (0, count(*))
-      AND coalesce(min(billed_starts) = max(billed_starts) AND min(billed_ends) = max(billed_ends), true) AS is_together
-  FROM {{held}} GROUP BY way, job
-),
-staggered AS (
-  SELECT h.* FROM {{held}} h JOIN jobs j ON j.way = h.way AND j.job = h.job WHERE NOT j.is_together
+-- Cut the time of each owner whose placements differ wherever a placement begins or ends, or its complete days do.
+-- In: what these owners held.
+-- Out: per piece the places that were held just then, and once more those of which the day is billed in full.
+WITH together AS (
+  SELECT way, owner, any_value(starts) AS starts, any_value(ends) AS ends, bool_and(is_complete) AS is_complete,
+    list_sort(list(DISTINCT place)) AS places
+  FROM {{others}} WHERE is_together GROUP BY way, owner
 ),
 times AS (
-  SELECT way, job, place, starts, ends, false AS is_billed FROM staggered
+  SELECT DISTINCT way, owner, place, starts, ends, false AS is_billed FROM {{others}} WHERE NOT is_together
   UNION ALL
-  SELECT way, job, place, billed_starts, billed_ends, true FROM staggered WHERE billed_ends > billed_starts
+  SELECT DISTINCT way, owner, place, starts, ends, true FROM {{others}} WHERE NOT is_together AND is_complete
 ),
 cuts AS (
-  SELECT DISTINCT way, job, is_billed, unnest([starts, ends]) AS cut FROM times
+  SELECT DISTINCT way, owner, is_billed, unnest([starts, ends]) AS cut FROM times
 ),
 between_cuts AS (
-  SELECT way, job, is_billed, cut AS starts, lead(cut) OVER (PARTITION BY way, job, is_billed ORDER BY cut) AS ends
+  SELECT way, owner, is_billed, cut AS starts, lead(cut) OVER (PARTITION BY way, owner, is_billed ORDER BY cut) AS ends
   FROM cuts
 )
-SELECT x.way, x.job, x.is_billed, x.starts, x.ends, list_sort(list(DISTINCT h.place)) AS places
+SELECT x.way, x.owner, x.is_billed, x.starts, x.ends, list_sort(list(DISTINCT h.place)) AS places
 FROM between_cuts x
-JOIN times h ON h.way = x.way AND h.job = x.job AND h.is_billed = x.is_billed
+JOIN times h ON h.way = x.way AND h.owner = x.owner AND h.is_billed = x.is_billed
   AND h.starts <= x.starts AND h.ends >= x.ends
-GROUP BY x.way, x.job, x.is_billed, x.starts, x.ends
+GROUP BY x.way, x.owner, x.is_billed, x.starts, x.ends
 UNION ALL
-SELECT way, job, false, starts, ends, places FROM jobs WHERE is_together
+SELECT way, owner, false, starts, ends, places FROM together
 UNION ALL
-SELECT way, job, true, billed_starts, billed_ends, places FROM jobs WHERE is_together AND billed_ends > billed_starts
+SELECT way, owner, true, starts, ends, places FROM together WHERE is_complete

@@ -19,7 +19,7 @@ def _shares(grains: Grains) -> str:
         f"JOIN {grains.table('ways_1')} w ON {grains.same('w', 's', 'way')} "
         f"LEFT JOIN {grains.table('payers')} p ON {grains.same('p', 's', 'payer_number')} "
         f"LEFT JOIN {grains.table('attempts')} t ON {grains.same('t', 's', 'attempt_key')} "
-        f"LEFT JOIN {grains.table('machines')} x ON {grains.same('x', 's', 'machine')}"
+        f"LEFT JOIN {grains.table('machines')} x ON {grains.same('x', 's', 'machine')} WHERE w.is_booked"
     )
 
 

@@ -1,15 +1,13 @@
 """The grains of open books as views in an engine: of one book or several, with only what a viewer may see."""
 
-import itertools
-import threading
+import re
 from collections.abc import Sequence
 from datetime import date
 from typing import Protocol
 
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.query.grains.making import HOURS, PRODUCTIVE, Maker, jobs_text
+from trainfare.query.grains.texts import CORNER, HOURS, PLACE, PRODUCTIVE, STANDING, jobs_text
 from trainfare.query.visibility import grain_condition
-from trainfare.store.records import BookFiles
 from trainfare.tables import BASES
 
 MISSING_CURRENCY = -1000
@@ -22,83 +20,77 @@ _NO_HOURS = (
     "CAST(NULL AS HUGEINT) AS billed_gpu, false AS gpu_unknown"
 )
 _FACT = f"SELECT job, pattern, way, {_COST}, {_HOURS}, alone"
-PLACE = "CAST(attempt_key AS BIGINT) * 4294967296 + coalesce(machine + 1, 0)"
-CORNER = 'CAST("set" AS BIGINT) * 1048576 + site'
 
 
 def _finest(pattern: str, hours: str) -> str:
     """Return a SELECT of single shares and the hours of a grain, one below the other."""
     return (
-        f"SELECT job, {pattern} AS pattern, day, way, {_COST}, {_NO_HOURS}, false AS alone "
-        "FROM {0}.grain_shares WHERE job IS NOT NULL UNION ALL "
-        f"SELECT job, pattern, day, way, {_NO_COST}, {_HOURS}, false AS alone FROM {{0}}.grain_{hours}"
+        f"SELECT job, {pattern} AS pattern, day, way, {_COST}, {_NO_HOURS}, false AS alone, false AS alone_in_day "
+        "FROM {shares} WHERE job IS NOT NULL UNION ALL "
+        f"SELECT job, pattern, day, way, {_NO_COST}, {_HOURS}, false AS alone, false AS alone_in_day FROM {{{hours}}}"
     )
 
 
-COMPOSED: dict[str, tuple[tuple[str, ...], str]] = {
-    "fact_s": (("fact_s",), f"{_FACT} FROM {{0}}.grain_fact_s WHERE job IS NOT NULL"),
-    "fact_c": (("fact_c",), f"{_FACT} FROM {{0}}.grain_fact_c WHERE job IS NOT NULL"),
-    "fact_sd": (("fact_sd",), f"{_FACT}, day FROM {{0}}.grain_fact_sd WHERE job IS NOT NULL"),
-    "fact_cd": (("fact_cd",), f"{_FACT}, day FROM {{0}}.grain_fact_cd WHERE job IS NOT NULL"),
-    "fact_fc": (("shares", "hours_c"), _finest(CORNER, "hours_c")),
-    "fact_f": (("shares", "hours_f"), _finest(PLACE, "hours_f")),
-    "fact_f_busy": (("shares", "hours_f_busy"), _finest(PLACE, "hours_f_busy")),
-    "fact_f_not_lost": (
-        ("shares", "hours_f", "hours_f_not_lost", "phases"),
-        _finest(PLACE, "hours_f_not_lost")
-        + f" UNION ALL SELECT job, pattern, day, way, {_NO_COST}, {_HOURS}, false AS alone FROM {{0}}.grain_hours_f "
-        "WHERE job NOT IN (SELECT job FROM {0}.grain_phases WHERE part = 'lost')",
-    ),
+def _other_hours(hours: str, is_replaced: str) -> str:
+    """Return a SELECT of the cost of jobs by labels and day, with other hours for the jobs where these differ."""
+    kept = ", ".join(f"CASE WHEN NOT {is_replaced} THEN {name} END AS {name}" for name in HOURS)
+    return (
+        f"SELECT job, pattern, day, way, {_COST}, {kept}, gpu_unknown AND NOT {is_replaced} AS gpu_unknown, "
+        f"alone AND NOT {is_replaced} AS alone, alone_in_day AND NOT {is_replaced} AS alone_in_day "
+        "FROM {fact_sd} WHERE job IS NOT NULL UNION ALL "
+        f"SELECT h.job, h.pattern, h.day, c.time_way, {_NO_COST}, {_HOURS}, false, false "
+        f"FROM {{{hours}}} h JOIN {{currencies}} c ON c.number = -h.way"
+    )
+
+
+_LOST = "job IN (SELECT job FROM {phases} WHERE part = 'lost')"
+COMPOSED: dict[str, str] = {
+    "fact_s": f"{_FACT} FROM {{fact_s}} WHERE job IS NOT NULL",
+    "fact_c": f"{_FACT} FROM {{fact_c}} WHERE job IS NOT NULL",
+    "fact_sd": f"{_FACT}, alone_in_day, day FROM {{fact_sd}} WHERE job IS NOT NULL",
+    "fact_cd": f"{_FACT}, alone_in_day, day FROM {{fact_cd}} WHERE job IS NOT NULL",
+    "fact_m": f"{_FACT}, named FROM {{fact_m}} WHERE job IS NOT NULL",
+    "fact_fc": _finest(CORNER, "hours_c"),
+    "fact_f": _finest(PLACE, "hours_f"),
+    "fact_s_busy": _other_hours("hours_s_busy", "true"),
+    "fact_s_not_lost": _other_hours("hours_s_not_lost", f"({_LOST})"),
+    "fact_f_busy": _finest(PLACE, "hours_f_busy"),
+    "fact_f_not_lost": _finest(PLACE, "hours_f_not_lost")
+    + f" UNION ALL SELECT job, pattern, day, way, {_NO_COST}, {_HOURS}, false AS alone, false AS alone_in_day "
+    f"FROM {{hours_f}} WHERE NOT {_LOST}",
     **{
-        f"pattern_f_{v}": (
-            ("pattern_f", f"pattern_f_{v}"),
-            f"SELECT * FROM {{0}}.grain_pattern_f UNION ALL SELECT * FROM {{0}}.grain_pattern_f_{v}",
-        )
+        f"pattern_{level}_{v}": f"SELECT * FROM {{pattern_{level}}} UNION ALL SELECT * FROM {{pattern_{level}_{v}}}"
+        for level in ("s", "f")
         for v in PRODUCTIVE
     },
-    "cost_j": (
-        ("fact_cd",),
-        f'SELECT job, "set", site, day, way, payer_number, {_COST} FROM {{0}}.grain_fact_cd WHERE effective IS NOT NULL',
-    ),
+    "cost_j": f'SELECT job, "set", day, way, payer_number, {_COST} FROM {{fact_sd}} WHERE effective IS NOT NULL',
+    "cost_jc": f'SELECT job, "set", site, day, way, payer_number, {_COST} FROM {{fact_cd}} WHERE effective IS NOT NULL',
 }
-"""Grains that are read from others: what they need, and their SELECT."""
+"""Grains that are read from others, each as a SELECT with their names."""
 WITHOUT_JOBS = (
-    *("sets", "machine_groups", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3", "payers"),
-    *("cost_w", "cost_c", "cost_d", "cost_m", "usage_s", "egress_s"),
-    *("pattern_s", "pattern_c", "pattern_f", *(f"pattern_f_{variant}" for variant in PRODUCTIVE)),
+    *("sets", "machine_groups", "machine_names", "machines", "kinds", "currencies", "ways_1", "ways_2", "ways_3"),
+    *(
+        "payers",
+        "incomplete",
+        "cost_w",
+        "cost_c",
+        "cost_d",
+        "cost_m",
+        "usage_s",
+        "egress_s",
+        "pattern_s",
+        "pattern_c",
+        "pattern_m",
+    ),
+    *("pattern_f", *(f"pattern_{level}_{variant}" for level in ("s", "f") for variant in PRODUCTIVE)),
 )
-
-
-_NUMBERS = itertools.count()
 
 
 class BookGrains(Protocol):
     """The grains of one book."""
 
-    def database(self, *names: str) -> str:
-        """Return the quoted name of the database that has all of these grains, made if necessary."""
-
-
-class MemoryGrains:
-    """The grains of a book of which no file exists: each is made in memory when it is needed first."""
-
-    def __init__(self, engine: DuckDB, book: BookFiles) -> None:
-        self._engine = engine
-        self._book = book
-        self._lock = threading.Lock()
-        self._maker: Maker | None = None
-        self._alias = f"grains_{next(_NUMBERS)}"
-
-    def database(self, *names: str) -> str:
-        with self._lock:
-            if self._maker is None:
-                connection = self._engine.new_connection()
-                connection.run(f"ATTACH ':memory:' AS {self._alias}")
-                connection.run(f"SET search_path = '{self._alias}.main,memory.main'")
-                self._maker = Maker(connection, self._book)
-            for name in names:
-                self._maker.make(name)
-        return self._alias
+    def table(self, name: str) -> str:
+        """Return the name of the table of a grain, made if necessary."""
 
 
 class Grains:
@@ -152,12 +144,11 @@ class Grains:
         return jobs_text(attempts, ", arg_max(book, attempt) AS book" if self.are_several else "")
 
     def _of_book(self, name: str, number: int) -> str:
-        needed, select = COMPOSED.get(name, ((name,), f"SELECT * FROM {{0}}.grain_{name}"))
-        names = needed if self.visibility is None else (*needed, "sets", "payers")
-        database = self._books[number].database(*names)
-        select = select.format(database)
+        book = self._books[number]
+        select = COMPOSED.get(name, f"SELECT * FROM {{{name}}}")
+        select = select.format_map({one: book.table(one) for one in re.findall(r"\{(\w+)\}", select)})
         if self.visibility is not None:
-            where = grain_condition(name, self.visibility, database)
+            where = grain_condition(name, self.visibility, book.table("sets"), book.table("payers"))
             select = f"SELECT x.* FROM ({select}) x WHERE {where}"
         return self._numbered(name, select, number) if self.are_several else select
 
@@ -166,14 +157,16 @@ class Grains:
         if name in ("ways_1", "ways_3"):
             columns = "rule, category, source, origin, account, converted_from, " if name == "ways_1" else ""
             nulls = columns and "NULL, NULL, NULL, NULL, NULL, NULL, "
-            listed = f"SELECT way, {columns}currency, is_infrastructure, estimated FROM ({select})"
+            standing = ", ".join(STANDING)
+            listed = f"SELECT way, {columns}currency, is_infrastructure, estimated, {standing} FROM ({select})"
             for way, currency in self._missing_currencies(number):
-                listed += f" UNION ALL SELECT {way}, {nulls}{quoted(currency)}, true, false"
+                listed += f" UNION ALL SELECT {way}, {nulls}{quoted(currency)}, true, false{', true' * len(STANDING)}"
             return f"SELECT {number} AS book, * FROM ({listed})"
         if name in WITHOUT_JOBS:
             return f"SELECT {number} AS book, * FROM ({select})"
         self._number_jobs()
         alone = ", x.alone AND z.number IS NULL AS alone" if name.startswith("fact_") else ""
+        alone += ", x.alone_in_day AND z.number IS NULL AS alone_in_day" if has_days(name) else ""
         if alone:
             select = self._in_missing_currencies(name, select, number)
         return (
@@ -184,14 +177,14 @@ class Grains:
     def _in_missing_currencies(self, name: str, select: str, number: int) -> str:
         """Add the time of a book in the currencies that only other books have: none of it is billed in them."""
         way_table = "ways_1" if name.startswith("fact_f") else "ways_3"
-        database = self._books[number].database(way_table, "currencies")
+        way_names, currencies = (self._books[number].table(one) for one in (way_table, "currencies"))
         extra = ""
         for way, _ in self._missing_currencies(number):
-            (first,) = self.engine.row(f"SELECT min(currency) FROM {database}.grain_currencies")
+            (first,) = self.engine.row(f"SELECT min(currency) FROM {currencies}")
             money = ", ".join(f"NULL AS {basis}" for basis in BASES)
             extra += (
                 f" UNION ALL SELECT f.* REPLACE ({way} AS way, {money}, 0 AS billed_wall, 0 AS billed_gpu) "
-                f"FROM ({select}) f JOIN {database}.grain_{way_table} w ON w.way = f.way "
+                f"FROM ({select}) f JOIN {way_names} w ON w.way = f.way "
                 f"WHERE w.currency = {quoted(first)} AND (f.wall IS NOT NULL OR f.gpu IS NOT NULL OR f.gpu_unknown)"
             )
         return select + extra
@@ -199,7 +192,7 @@ class Grains:
     def _missing_currencies(self, number: int) -> list[tuple[int, str]]:
         known = []
         for book in self._books:
-            listed = f"SELECT currency FROM {book.database('currencies')}.grain_currencies"
+            listed = f"SELECT currency FROM {book.table('currencies')}"
             known.append({name for (name,) in self.engine.rows(listed)})
         return [(MISSING_CURRENCY - at, name) for at, name in enumerate(sorted(set().union(*known) - known[number]))]
 
@@ -208,7 +201,7 @@ class Grains:
             return
         at, selects = 0, []
         for number, book in enumerate(self._books):
-            jobs = f"{book.database('jobs')}.grain_jobs"
+            jobs = book.table("jobs")
             self._offsets.append(at)
             selects.append(f"SELECT {number} AS book, job, job + {at} AS number, job_id FROM {jobs}")
             at += self.engine.row(f"SELECT coalesce(max(job), 0) FROM {jobs}")[0]
@@ -221,6 +214,6 @@ class Grains:
         )
 
 
-def in_memory(engine: DuckDB, books: Sequence[BookFiles]) -> Grains:
-    """Return the grains of books of which no file exists."""
-    return Grains(engine, [MemoryGrains(engine, book) for book in books])
+def has_days(name: str) -> bool:
+    """Return whether a grain of cost and hours has days."""
+    return name.startswith("fact_") and name not in ("fact_s", "fact_c", "fact_m")

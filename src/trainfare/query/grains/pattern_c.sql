@@ -1,4 +1,8 @@
 -- List the corners of each pattern: labels and sites.
--- In: grain_pattern_f, grain_coarser_c.
-SELECT DISTINCT c.coarser AS pattern, p."set", p.site
-FROM grain_pattern_f p JOIN grain_coarser_c c ON c.pattern = p.pattern
+-- In: grain_fact_cd; the patterns of several corners.
+SELECT pattern, CAST(corner // 1048576 AS INTEGER) AS "set", CAST(corner % 1048576 AS INTEGER) AS site
+FROM (
+  SELECT pattern, unnest(places) AS corner FROM {{patterns}}
+  UNION ALL
+  SELECT DISTINCT pattern, pattern FROM grain_fact_cd WHERE pattern >= 0
+)

@@ -1,7 +1,8 @@
 """Network cost per hour of training, by the regions that data was sent from and to.
 
 Formula: network cost of the group's jobs, split by the bytes they were measured to send from region to region /
-wall-clock hours of these jobs that the bill covers. Network cost of jobs without measured bytes has no regions.
+wall-clock hours of these jobs, both on days that are billed in full. Network cost without measured bytes has no
+regions.
 
 Example: two thirds of the bytes went from eu to us, one third to ap.
 
@@ -17,27 +18,27 @@ Example: two thirds of the bytes went from eu to us, one third to ap.
 
 from decimal import Decimal
 
-from trainfare.query.measures.metric_value import MetricQuery, MetricValue, billed_hours
+from trainfare.query.measures.metric_value import NO_DAY_IN_FULL, MetricQuery, MetricValue, billed_hours
 
 CODE, NAME = "M7", "egress cost per training hour"
 PAIR = "s.from_region || ' -> ' || coalesce(s.to_region, '?')"
 NOT_MEASURED = "not measured"
-NETWORK = "s.payer_kind = 'attempt' AND s.category = 'network'"
+NETWORK = "s.payer_kind = 'attempt' AND s.in_wall AND s.category = 'network'"
 
 
 def values(query: MetricQuery) -> list[MetricValue]:
     unit = f"{query.currency} per hour"
-    rows = query.rows()
+    rows = query.rows(per="wall")
     where = f"s.currency = '{query.currency}'"
     found = []
     basis = query.question.basis
-    by_pair = query.sums(query.measured("egress"), basis, f"{where} AND s.from_region IS NOT NULL", PAIR)
-    for key, paid in query.sums(query.shares("category", currency_only=True), basis, NETWORK).items():
+    by_pair = query.sums(query.measured_in_full("egress"), basis, f"{where} AND s.from_region IS NOT NULL", PAIR)
+    for key, paid in query.sums(query.shares("category", currency_only=True, with_rates=True), basis, NETWORK).items():
         pairs = by_pair.get(key, {})
         if rest := paid[""] - sum(pairs.values(), Decimal(0)):
             pairs = pairs | {NOT_MEASURED: rest}
         covered = billed_hours(rows.get(key))
-        note = "" if covered else "the bill covers none of its hours"
+        note = "" if covered else NO_DAY_IN_FULL
         found += [
             MetricValue(CODE, query.group(key), pair, amount, covered, unit, note) for pair, amount in pairs.items()
         ]

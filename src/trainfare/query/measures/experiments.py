@@ -41,7 +41,7 @@ GROUP BY q.metric, q.better, a.experiment ORDER BY q.metric, q.better, a.experim
 
 
 def values(query: MetricQuery) -> list[MetricValue]:
-    rows = {row.group["experiment"]: row for row in query.report(by=["experiment"]).rows}
+    rows = {row.group["experiment"]: row for row in query.listed(by=["experiment"])}
     found = [
         *(_per_job(name, row, query.currency) for name, row in rows.items() if name is not None),
         *_per_point(query, rows),

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from trainfare.engine.duckdb import quoted
 from trainfare.errors import TrainfareError
 from trainfare.query import cost, groups, keys
 from trainfare.query.cost import Question, Report, Row
@@ -12,6 +13,8 @@ from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import has_value, in_days
 
 MILLION = 10**6
+SUMMED = ("usage", "egress")
+"""Grains of attempts that are also kept as sums by labels and day."""
 Key = tuple[Any, ...]
 
 
@@ -58,7 +61,8 @@ class MetricQuery:
 
     opened: OpenBooks
     question: Question
-    reports: dict[str, Report] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+    """What was computed already, by question."""
 
     @property
     def names(self) -> list[str]:
@@ -68,46 +72,65 @@ class MetricQuery:
     def currency(self) -> str:
         return self.question.currency
 
-    def report(self, **changes: Any) -> Report:
-        """Return the cost report of this question with these changes; each report is computed once."""
+    def report(self) -> Report:
+        """Return the whole cost report of this question."""
+        if "report" not in self.answers:
+            self.answers["report"] = cost.report(self.opened, self.question)
+        found: Report = self.answers["report"]
+        return found
+
+    def listed(self, **changes: Any) -> list[Row]:
+        """Return the groups of this question with these changes."""
         question = replace(self.question, **changes)
-        if str(question) not in self.reports:
-            self.reports[str(question)] = cost.report(self.opened, question)
-        return self.reports[str(question)]
+        if question == self.question:
+            return self.report().rows
+        if str(question) not in self.answers:
+            self.answers[str(question)] = cost.rows(self.opened, question, question.by)
+        found: list[Row] = self.answers[str(question)]
+        return found
 
     def rows(self, **changes: Any) -> dict[Key, Row]:
-        return {tuple(row.group.values()): row for row in self.report(**changes).rows}
+        return {tuple(row.group.values()): row for row in self.listed(**changes)}
 
     def sums(self, rows: str, amount: str, where: str = "true", detail: str = "''") -> dict[Key, dict[Any, Any]]:
         """Sum an amount of rows s per group, and within it per `detail`. `rows` is a FROM item with the keys joined."""
         named = "".join(f", {keys.attempt_sql(key)} AS k{n}" for n, key in enumerate(self.question.by))
-        found: dict[Key, dict[Any, Any]] = {}
-        for total, within, *key in self.opened.engine.rows(
+        select = (
             f"SELECT sum(s.{amount}), {detail}{named} FROM {rows} WHERE {where} GROUP BY ALL HAVING count(*) > 0 "
             "ORDER BY 2 NULLS LAST"
-        ):
-            found.setdefault(tuple(key), {})[within] = total
+        )
+        if select not in self.answers:
+            summed: dict[Key, dict[Any, Any]] = {}
+            for total, within, *key in self.opened.engine.rows(select):
+                summed.setdefault(tuple(key), {})[within] = total
+            self.answers[select] = summed
+        found: dict[Key, dict[Any, Any]] = self.answers[select]
         return found
 
-    def shares(self, *more: str, currency_only: bool = False) -> str:
-        """Return a FROM item with the cost of the question in s; `more` are keys of charges that are needed."""
+    def shares(self, *more: str, currency_only: bool = False, with_rates: bool = False) -> str:
+        """Return a FROM item with the cost of the question in s; `more` are keys of charges that are needed.
+
+        With `with_rates`, add a condition on `s.in_wall`: it includes what counts in rates of these days only.
+        """
         for key in self.question.by:
             keys.attempt_sql(key)
         selection = self.question.selection
         if currency_only:
             selection = replace(selection, scope="full")
-        return groups.selected_shares(self.opened, selection, [*self.question.by, *more])
+        return groups.selected_shares(self.opened, selection, [*self.question.by, *more], with_rates)
 
     def measured(self, grain: str) -> str:
-        """Return a FROM item with the rows of a grain that has attempts, as far as the question selects them."""
+        """Return a FROM item with the selected rows of a grain of attempts, or of their sums by labels and day."""
         grains, selection = self.opened.grains, self.question.selection
+        named = [key for key in selection.filter_keys if key != "payer"]
+        is_by_label = grain in SUMMED and all(
+            groups.needed(key) in ("set", "day") for key in (*self.question.by, *named)
+        )
+        table = grains.table(f"{grain}_s" if is_by_label else grain)
         where = [*in_days(selection.days, "s.day"), *(self._matches(key, values) for key, values in selection.filters)]
         if not where:
-            return f"{grains.table(grain)} s{groups.joins(grains, self.question.by, 's')}"
-        named = [key for key in selection.filter_keys if key != "payer"]
-        chosen = (
-            f"SELECT s.* FROM {grains.table(grain)} s{groups.joins(grains, named, 's')} WHERE {' AND '.join(where)}"
-        )
+            return f"{table} s{groups.joins(grains, self.question.by, 's')}"
+        chosen = f"SELECT s.* FROM {table} s{groups.joins(grains, named, 's')} WHERE {' AND '.join(where)}"
         return f"({chosen}) s{groups.joins(grains, self.question.by, 's')}"
 
     def _matches(self, key: str, values: tuple[str, ...]) -> str:
@@ -132,6 +155,32 @@ class MetricQuery:
         paid = groups.selected_shares(self.opened, selection, ["job"])
         return f"SELECT j.job_id FROM {held} UNION SELECT j.job_id FROM {paid} WHERE s.payer_kind = 'attempt'"
 
+    def busy_cost(self) -> tuple[str, str]:
+        """Return a FROM item with cost in s, and the condition that its attempt's busy GPU time was measured."""
+        by, selection = self.question.by, self.question.selection
+        of_attempts = "s.payer_kind = 'attempt' AND s.in_wall"
+        if groups.has_keys(groups.BUSY_COST, (*by, *selection.filter_keys)):
+            return groups.selected_shares(self.opened, selection, by, True, groups.BUSY_COST), of_attempts
+        grains = self.opened.grains
+        usage = f"{grains.table('usage')} s{groups.joins(grains, ['attempt'], 's')}"
+        measured = f"(SELECT s.job, t.attempt FROM {usage} WHERE s.measure = 'gpu_busy_seconds')"
+        return self.shares("attempt", with_rates=True), f"{of_attempts} AND (s.job, t.attempt) IN {measured}"
+
+    def measured_in_full(self, grain: str) -> str:
+        """Return a FROM item with the rows of a grain that has attempts, of the days that are billed in full.
+
+        Rates divide cost by the hours of these days; whatever is measured on others has no part in them.
+        """
+        grains = self.opened.grains
+        rows = (
+            f"(SELECT x.* FROM {grains.table(grain)} x "
+            f"JOIN {grains.table('attempts')} h ON {grains.same('h', 'x', 'attempt_key')} "
+            f"LEFT JOIN {grains.table('incomplete')} i ON {grains.same('i', 'x', 'attempt_key')} "
+            f"AND i.day = x.day - DATE '1970-01-01' AND i.currency = {quoted(self.currency)} "
+            "WHERE i.attempt_key IS NULL AND x.day - DATE '1970-01-01' <= h.last_day)"
+        )
+        return f"{rows} s{groups.joins(grains, self.question.by, 's')}"
+
     def group(self, key: Key) -> dict[str, Any]:
         return dict(zip(self.names, key, strict=True))
 
@@ -146,8 +195,19 @@ def hours(seconds: int | Decimal | None) -> Fraction | None:
     return None if seconds is None else Fraction(seconds) / 3600
 
 
+NO_DAY_IN_FULL = "no day of it is billed in full"
+
+
+def why_no_rate(row: Row | None) -> str:
+    """Return why a group has no rate per wall-clock hour, with the lower bound that is known."""
+    if row is None or row.at_least is None:
+        return NO_DAY_IN_FULL
+    part = "" if row.billed_part is None else f", {row.billed_part:.1%} of its GPU hours are billed"
+    return f"{NO_DAY_IN_FULL}: at least {row.at_least:f} per hour{part}"
+
+
 def billed_hours(row: Row | None) -> Fraction | None:
-    """Return the wall-clock hours of a group that the bill covers."""
+    """Return the wall-clock hours of a group on days that are billed in full."""
     return hours(row.wall_seconds - row.unbilled_wall_seconds) if row else None
 
 

@@ -34,7 +34,7 @@ def values(query: MetricQuery) -> list[MetricValue]:
     parts = query.sums(work, basis, money, "s.part")
     bounded = query.sums(work, basis, f"{money} AND s.how = 'at most'")
     found = []
-    for row in query.report().rows:
+    for row in query.listed():
         if row.cost is None:
             continue
         key = tuple(row.group.values())

@@ -1,8 +1,8 @@
 """How much the hourly rate varies from day to day. A steady rate can be planned with; an unsteady one has a cause.
 
-Formula: over the group's cost per wall-clock hour of each day: the median, the standard deviation (of all days, not
-of a sample), and the median absolute deviation, which a single outlier does not change. Days without billed hours
-have no rate and do not count.
+Formula: over the group's cost per wall-clock hour of each day (M1 by day): the median, the standard deviation (of all
+days, not of a sample), and the median absolute deviation, which a single outlier does not change. Days on which
+nothing is billed in full have no rate and do not count.
 
 Example: three days at 2, 2 and 5 USD an hour.
 
@@ -30,10 +30,10 @@ CODE, NAME = "M10", "spread of the hourly rate"
 def values(query: MetricQuery) -> list[MetricValue]:
     series: dict[tuple[object, ...], list[Fraction]] = {}
     by = [key for key in query.question.by if key not in ("day", "month")]
-    for row in query.report(by=[*by, "day"]).rows:
+    for row in query.listed(by=[*by, "day"], per="wall"):
         covered = billed_hours(row)
-        if covered and row.cost is not None:
-            series.setdefault(tuple(row.group.values())[:-1], []).append(Fraction(row.cost) / covered)
+        if covered and row.rate_cost is not None:
+            series.setdefault(tuple(row.group.values())[:-1], []).append(Fraction(row.rate_cost) / covered)
     unit, names = f"{query.currency} per hour", [name for name in query.names if name not in ("day", "month")]
     found = []
     for key, rates in series.items():

@@ -1,8 +1,8 @@
 """Cost of storage requests per hour of training.
 
-Formula: cost that rules split by storage requests, as far as jobs pay it / wall-clock hours of the group's jobs that
-the bill covers. Only a rule can say which charges are for requests: without a rule with `by = "requests"` there is no
-value.
+Formula: cost that rules split by storage requests, as far as jobs pay it / wall-clock hours of the group's jobs, both
+on days that are billed in full. Only a rule can say which charges are for requests: without a rule with `by =
+"requests"` there is no value.
 
 Example: the job sent three quarters of the requests and ran two hours.
 
@@ -25,7 +25,7 @@ Example: the job sent three quarters of the requests and ran two hours.
 
 from decimal import Decimal
 
-from trainfare.query.measures.metric_value import MetricQuery, MetricValue, billed_hours
+from trainfare.query.measures.metric_value import NO_DAY_IN_FULL, MetricQuery, MetricValue, billed_hours
 
 CODE, NAME = "M6", "storage request cost per training hour"
 RULES = "SELECT name FROM rules_in_force WHERE \"by\" = 'requests'"
@@ -36,12 +36,12 @@ def values(query: MetricQuery) -> list[MetricValue]:
     unit = f"{query.currency} per hour"
     if not query.opened.engine.rows(RULES):
         return [MetricValue(CODE, {}, "", None, None, unit, NO_RULE)]
-    where = f"s.payer_kind = 'attempt' AND s.rule IN ({RULES})"
-    paid = query.sums(query.shares("rule"), query.question.basis, where)
+    where = f"s.payer_kind = 'attempt' AND s.in_wall AND s.rule IN ({RULES})"
+    paid = query.sums(query.shares("rule", with_rates=True), query.question.basis, where)
     found = []
-    for row in query.report().rows:
+    for row in query.listed(per="wall"):
         amount = paid.get(tuple(row.group.values()), {}).get("", Decimal(0))
         covered = billed_hours(row)
-        note = "" if covered else "the bill covers none of its hours"
+        note = "" if covered else NO_DAY_IN_FULL
         found.append(MetricValue(CODE, row.group, "", amount, covered, unit, note))
     return found

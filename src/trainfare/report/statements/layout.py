@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Literal
 
 from trainfare.money import decimal_text
+from trainfare.query.cost import Row
 from trainfare.query.selection import NONE
 from trainfare.report.statements.statement import Statement
 
@@ -74,7 +75,18 @@ def figures(statement: Statement) -> list[Figure]:
         Figure("Wall hours", _hours(row.wall_seconds), "hours"),
         Figure("GPU hours", _hours(row.gpu_seconds), "hours"),
         Figure(f"Rate {currency} per {unit}", row.rate, "rate"),
+        *_rate_figures(row, currency, unit),
     ]
+
+
+def _rate_figures(row: Row, currency: str, unit: str) -> list[Figure]:
+    """Return the cost that the rate divides if it is not the total, or what the rate is at least."""
+    found = []
+    if row.rate_cost is not None and row.rate_cost != row.cost:
+        found.append(Figure(f"Cost in the rate {currency}", row.rate_cost, "money"))
+    if row.at_least is not None:
+        found.append(Figure(f"At least {currency} per {unit}", row.at_least, "rate"))
+    return found
 
 
 def grids(statement: Statement, max_jobs: int) -> list[Grid]:

@@ -33,7 +33,8 @@ DEFINITIONS = {
     "Billed cost": "The amount on the invoice (FOCUS BilledCost). List and contracted cost use list and negotiated prices.",
     "Infrastructure": "Everything except licenses and labor.",
     "Training hour": "Wall hour: time in which a job held any machine, each second once. GPU hour: that time times GPUs held.",
-    "Rate": "Cost over the hours that the bill covers. A group's rate is its cost over its hours, not a mean of rates.",
+    "Rate": "Cost over hours: per wall hour, of days that are billed in full; per GPU hour, of billed GPU hours. A group's "
+    "rate is its cost over its hours, not a mean of rates.",
     "Idle": "Machine time that no job held.",
     "Unallocated": "Charges that no rule allocates to anybody.",
     "Non-training": "Charges that are not for training.",

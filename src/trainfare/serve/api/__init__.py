@@ -3,7 +3,7 @@
 from litestar import Router
 from litestar.types import ControllerRouterHandler
 
-from trainfare.serve.api import books, costs, documents, forecasts, health, lineage, measures, opencost
+from trainfare.serve.api import books, costs, documents, events, forecasts, health, lineage, measures, opencost
 from trainfare.serve.api.requests import DEPENDENCIES
 
 PATH = "/api/v1"
@@ -17,4 +17,4 @@ def routes() -> list[ControllerRouterHandler]:
         dependencies=DEPENDENCIES,
         tags=["books"],
     )
-    return [ours, *opencost.ROUTES, *health.ROUTES, *documents.ROUTES]
+    return [ours, *events.ROUTES, *opencost.ROUTES, *health.ROUTES, *documents.ROUTES]

@@ -11,6 +11,7 @@ from trainfare.books import compare
 from trainfare.engine.choice import embedded
 from trainfare.errors import IncompleteError
 from trainfare.query import rule_usage
+from trainfare.query.cost import Question
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.reconcile import reconcile
 from trainfare.serve import finding_states
@@ -160,7 +161,7 @@ def rules(
 
     def compute(opened: OpenBooks) -> Payload:
         chosen = book_request.api.currency(opened, currency, basis)
-        return Payload("rows", rule_usage.by_rule(opened, basis, chosen), book_request.fields)
+        return Payload("rows", rule_usage.by_rule(opened, Question([], basis, currency=chosen)), book_request.fields)
 
     return book_request.respond(compute)
 

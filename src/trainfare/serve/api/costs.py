@@ -56,6 +56,7 @@ class Period(msgspec.Struct):
 class Payer(msgspec.Struct):
     cost: str
     reasons: list[Row]
+    groups: list[Row]
 
 
 class Report(msgspec.Struct):
@@ -133,7 +134,7 @@ def report(
         require_size(opened, cost_request.books, question.by, cost_request.window, steps)
         if productive:
             question = replace(question, per="productive", productive=productive)
-        fields = msgspec.json.decode(render.as_json(cost.report(opened, question)))
+        fields = render.document(cost.report(opened, question))
         rows = fields.pop("rows")
         del fields["schema_version"]
         return Payload("rows", _rows_by_step(opened, question, cost_request.window, step) if step else rows, fields)
@@ -203,13 +204,13 @@ def one_job(
 ) -> Response[bytes]:
     """A job's log data, its cost by category and day, its attempts and machines. CSV and Parquet have the cost."""
 
-    job_id = unquote(job_id)
+    name = unquote(job_id)
 
     def compute(opened: OpenBooks, question: Question) -> Payload:
-        question = replace(question, filters=(("job", (job_id,)),))
-        facts = job.facts(opened, job_id)
+        facts = job.facts(opened, name)
         if facts is None:
-            raise NotFoundError("job", f"no job '{job_id[:100]}' in this period", "List jobs: /api/v1/jobs")
+            raise NotFoundError("job", f"no job '{name[:100]}' in this period", "List jobs: /api/v1/jobs")
+        question = replace(question, filters=(("job", (facts["job"],)),))
         (row,) = cost.rows(opened, question, [])
         fields = {
             "currency": question.currency,

@@ -1,6 +1,7 @@
 """API endpoints that trace cost: from a job to its bill lines, and from a bill line to its payers."""
 
 import pickle
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Annotated
 from urllib.parse import unquote
@@ -12,8 +13,9 @@ from litestar.params import PathParameter
 
 from trainfare.books import reopen
 from trainfare.engine.sql import quoted
-from trainfare.query import job
-from trainfare.query.explain import Explanation, restricted, stored
+from trainfare.query import job_names
+from trainfare.query.cost import Question
+from trainfare.query.explain import Explanation, restricted, selected_shares_of_job, stored
 from trainfare.serve.api.parameters import Basis, Currency, JobId
 from trainfare.serve.api.requests import BookRequest
 from trainfare.serve.api.responses import Payload, Row, documented_responses, plain
@@ -45,8 +47,19 @@ class JobExplanation(msgspec.Struct):
     lines: list[Row]
 
 
+class ConvertedRow(msgspec.Struct):
+    """The row of a bill in a provider's own format, and by FOCUS column the expression and the value it became."""
+
+    native: Row
+    mapping: dict[str, str]
+    focus: Row
+
+
 class BillLine(msgspec.Struct):
-    """A bill line with all its payers. `parts` is the sum of their parts; it equals the line."""
+    """A bill line with all its payers. `parts` is the sum of their parts; it equals the line.
+
+    `conversion` is null for lines of FOCUS bills, which need none.
+    """
 
     schema_version: int
     month: str
@@ -54,6 +67,7 @@ class BillLine(msgspec.Struct):
     file: str
     file_line: int
     line: Row
+    conversion: ConvertedRow | None
     parts: dict[str, str]
     payers: list[Row]
 
@@ -77,7 +91,7 @@ def explain_job(
         found = explain(api.book_reader, api.viewer, book, job_id, basis, currency)
         if found is None:
             raise NotFoundError("job", f"no job '{job_id[:100]}' in this book", "List jobs: /api/v1/jobs")
-        fields = {"job": job_id} | book_request.fields | {"basis": basis, "currency": found.currency}
+        fields = {"job": found.job_id} | book_request.fields | {"basis": basis, "currency": found.currency}
         fields |= {"cost": plain(found.stored), "explained": plain(found.explained), "withheld": list(found.withheld)}
         lines = [line | {"file": file_name(line["file"])} for line in found.lines]
         return Payload("lines", lines, fields | {"rules": plain(found.rules), "pots": plain(found.pots)})
@@ -91,18 +105,27 @@ def file_name(path: str | None) -> str | None:
 
 
 def explain(
-    book_reader: BookReader, viewer: Viewer, book: Book, job_id: str, basis: str, currency: str | None
+    book_reader: BookReader,
+    viewer: Viewer,
+    book: Book,
+    name: str,
+    basis: str,
+    currency: str | None,
+    part: Question | None = None,
 ) -> Explanation | None:
     """Explain the cost of the attempts of a job that the viewer may see, without anything about others; None if there
-    are none.
+    are none. With `part`, explain only what this question selects of it.
 
     The explanation is cached: a page, its downloads and the API all use it.
     """
     with book_reader.open(viewer, [book]) as opened:
-        if job.facts(opened, job_id) is None:
+        job_id = job_names.find(opened, name)
+        if job_id is None:
             return None
         chosen = opened.currency(currency, book_reader.config.currency, basis)
-        booked = stored(opened.engine, job_id, basis, chosen)
+        booked, shares = stored(opened.engine, job_id, basis, chosen), None
+        if part:
+            booked, shares = selected_shares_of_job(opened, part)
         visible = opened.engine.rows(
             f"SELECT DISTINCT attempt FROM attempts WHERE job_id = {quoted(job_id)} ORDER BY 1"
         )
@@ -110,9 +133,11 @@ def explain(
 
     def compute() -> bytes:
         with book_reader.account(book) as (engine, account):
-            return pickle.dumps(reopen.explain_stored(engine, account, job_id, attempts, basis, chosen, booked))
+            explained = reopen.ExplainedJob(job_id, attempts, shares)
+            return pickle.dumps(reopen.explain_stored(engine, account, explained, basis, chosen, booked))
 
-    key = ResultKey((book.id,), ("explanation", job_id, basis, chosen), attempts)
+    selection = part.selection if part else None
+    key = ResultKey((book.id,), ("explanation", job_id, basis, chosen, selection), attempts)
     found: Explanation = pickle.loads(book_reader.results.get(key, compute))
     return found if viewer.sees_all else restricted(found)
 
@@ -137,13 +162,23 @@ def line_payers(
     def compute() -> Payload:
         with api.book_reader.account(book) as (engine, account):
             found = reopen.payers_of_stored_line(engine, account, delivery, line)
+            converted = reopen.converted_lines(api.book_reader.store, engine, [(delivery, line)]) if found else []
         if found is None:
             do = "The explanation of a job lists its lines: /api/v1/jobs/JOB/explain"
             raise NotFoundError("line", f"{book.month} has no line {line} of delivery {delivery}", do)
         fields = book_request.fields | {"file": file_name(found.file), "file_line": found.file_line}
-        return Payload("payers", found.payers, fields | {"line": plain(found.line), "parts": plain(found.parts)})
+        fields |= {"line": plain(found.line), "conversion": _conversion(converted), "parts": plain(found.parts)}
+        return Payload("payers", found.payers, fields)
 
     return api.respond([book], compute)
+
+
+def _conversion(lines: Sequence[reopen.ConvertedLine]) -> dict[str, Row] | None:
+    """How the row of a native bill became the line; None if the bill has FOCUS columns itself."""
+    for one in lines:
+        made = one.conversion
+        return {"native": plain(made.native), "mapping": dict(made.expressions), "focus": plain(made.focus)}
+    return None
 
 
 ROUTES = [explain_job, line_payers]

@@ -7,7 +7,7 @@ from litestar.params import PathParameter, QueryParameter
 
 from trainfare.errors import IncompleteError, TrainfareError
 from trainfare.period import Month
-from trainfare.query import selection, window
+from trainfare.query import job_names, selection, window
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
 from trainfare.serve.books import BookReader
@@ -95,4 +95,4 @@ def parse_filters(filters: tuple[str, ...], opened: OpenBooks) -> tuple[tuple[st
             raise TrainfareError("filter", f"'{text[:60]}' is not KEY:VALUE", "Write, for example, filter=team:nlp.")
         found.setdefault(key, []).append(value)
     conditions = [*((key, tuple(values)) for key, values in found.items()), *scopes]
-    return selection.parse_filters(conditions, opened.engine, "filter")
+    return job_names.with_full_ids(opened, selection.parse_filters(conditions, opened.engine, "filter"))

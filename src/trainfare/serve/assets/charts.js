@@ -53,11 +53,12 @@ export function draw(container) {
   container.dataset.drawn = "yes";
   const spec = render(container, chart);
   chart.on("click", (event) => {
+    if (spec.days) return;
     const link = event.data?.link ?? spec.links?.[event.dataIndex];
     if (typeof link === "string") open(link);
   });
   isolateOnLegendClick(chart);
-  if (spec.days) selectDays(chart, spec.days);
+  if (spec.days) selectDays(chart, spec.days, spec.links);
   foldTable(container);
   resizes.observe(container);
 }
@@ -86,17 +87,18 @@ function isolateOnLegendClick(chart) {
   });
 }
 
-/** Dragging across days selects them as the period; a click selects one day. */
-function selectDays(chart, days) {
+/** Dragging across days selects them as the period; a click anywhere above a day follows its link, or selects that day. */
+function selectDays(chart, days, links) {
   chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
   chart.on("datazoom", (event) => {
     const { startValue, endValue } = event.batch?.[0] ?? event;
     if (startValue !== undefined) openPeriod(days, startValue, endValue);
   });
   chart.getZr().on("click", ({ offsetX, offsetY }) => {
-    if (!chart.containPixel("grid", [offsetX, offsetY]) || days.length < 2) return;
+    if (!chart.containPixel("grid", [offsetX, offsetY]) || (days.length < 2 && !links)) return;
     const [index] = chart.convertFromPixel("grid", [offsetX, offsetY]);
-    openPeriod(days, index, index);
+    if (links?.[index]) open(links[index]);
+    else openPeriod(days, index, index);
   });
 }
 

@@ -8,12 +8,12 @@ export function showToast(text) {
   setTimeout(() => toast.remove(), 2500);
 }
 
-async function copyLink(link) {
+async function copy(text, what) {
   try {
-    await navigator.clipboard.writeText(link);
-    showToast("Link copied");
+    await navigator.clipboard.writeText(text);
+    showToast(`${what} copied`);
   } catch {
-    prompt("Copy this link", link);
+    prompt(`Copy: ${what}`, text);
   }
 }
 
@@ -26,10 +26,11 @@ function download(blob, name) {
 /** `charts` returns the chart module once it is loaded. */
 export function listenForPanelMenus(charts) {
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-copy], [data-png]");
+    const button = event.target.closest("[data-copy], [data-copy-text], [data-png]");
     if (!button) return;
     button.closest("details.menu")?.removeAttribute("open");
-    if ("copy" in button.dataset) copyLink(new URL(button.dataset.copy || location.href, location.href).href);
+    if ("copy" in button.dataset) copy(new URL(button.dataset.copy || location.href, location.href).href, "Link");
+    else if ("copyText" in button.dataset) copy(document.getElementById(button.dataset.copyText).textContent, "Settings");
     else charts()?.toPng(document.getElementById(button.dataset.png), (blob) => download(blob, `${button.dataset.name}.png`));
   });
 }

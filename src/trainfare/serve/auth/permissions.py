@@ -11,6 +11,11 @@ from trainfare.serve.problems import ForbiddenError
 PUBLIC = {"public": True}
 """For a route that needs no authentication, because it reveals nothing."""
 
+ALONE = "alone"
+"""The key in the application's state for whether everybody on this machine may use it without signing in."""
+EVENTS = {"scope": "events"}
+"""For a route to which events are sent."""
+
 Connection = ASGIConnection[Any, Viewer, Any, Any]
 
 
@@ -47,9 +52,17 @@ def may_scrape(connection: Connection, route: BaseRouteHandler) -> None:
     sees_everything(connection, route)
 
 
+def may_send_events(connection: Connection, _: BaseRouteHandler) -> None:
+    """Require a token with the scope for events. People who sign in with a cookie only read: a page could misuse it."""
+    is_alone = connection.app.state.get(ALONE, False)
+    if "events" not in connection.user.scopes or not (connection.user.is_token or is_alone):
+        do = "Create a token: trainfare token create NAME --role team --sees team:NAME --scope events"
+        raise ForbiddenError(connection.user.name, "sending events needs a token for it", do)
+
+
 def may_read(connection: Connection, route: BaseRouteHandler) -> None:
-    """Require the scope for reading, except on public routes and /metrics."""
-    if route.opt.get("public") or route.opt.get("scope") == "metrics":
+    """Require the scope for reading, except on public routes and those with a scope of their own."""
+    if route.opt.get("public") or route.opt.get("scope"):
         return
     if "read" not in connection.user.scopes:
         do = "Create a token: trainfare token create NAME --scope read"

@@ -12,6 +12,7 @@ ROLES = {
 SCOPES = {
     "read": "pages and API",
     "metrics": "/metrics",
+    "events": "send events of jobs",
 }
 """What a token may be used for. People who sign in may use everything that their role permits."""
 

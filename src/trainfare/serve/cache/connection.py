@@ -7,6 +7,9 @@ from trainfare.engine.duckdb import DuckDB
 from trainfare.serve.admission import cancellation
 from trainfare.serve.cache.results import QueryResult, ResultCache, ResultKey
 
+SLICE_ROWS = 2000
+"""How many rows are converted to Python at once."""
+
 
 class CachedConnection(DuckDB):
     """A read-only connection to a fixed set of books with a fixed visibility."""
@@ -30,5 +33,11 @@ class CachedConnection(DuckDB):
 
     def _run(self, sql: str) -> QueryResult:
         cancellation.current().check()
-        rows = super().rows(sql)
-        return QueryResult([column[0] for column in self.connection.description or ()], rows)
+        with self._translate_errors(sql):
+            found = self.connection.execute(sql)
+            columns = [column[0] for column in found.description or ()]
+            rows = []
+            # Values are converted under Python's lock: in one piece, a large result would delay all other requests.
+            while some := found.fetchmany(SLICE_ROWS):
+                rows += some
+        return QueryResult(columns, rows)

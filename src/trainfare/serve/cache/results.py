@@ -15,6 +15,10 @@ from trainfare.serve.admission.cancellation import CanceledError
 
 MAX_BYTES = 288 * 1024 * 1024
 MAX_RESULT_BYTES = 16 * 1024 * 1024
+SMALL_BYTES = 64 * 1024
+"""Results up to this size are stored at once; larger ones when somebody asks for them a second time."""
+MAX_REMEMBERED = 10_000
+"""How many questions with a large result are remembered."""
 WAIT_SECONDS = 0.1
 BYTES_PER_VALUE = 100
 """Estimated memory of one value of a query result."""
@@ -47,6 +51,9 @@ Result = TypeVar("Result", bytes, QueryResult)
 class ResultCache:
     """A bounded, thread-safe cache. The least recently used results are evicted first.
 
+    A large result is stored the second time that it is computed: whoever asks one large question after another, each
+    only once, neither fills the memory nor evicts what others use.
+
     When several threads request the same result at once, one computes it and the others wait for it. An error is passed
     to all of them and is not stored; if it was canceled, one of the others computes it.
     """
@@ -56,6 +63,7 @@ class ResultCache:
         self._lock = threading.Lock()
         self._results: OrderedDict[ResultKey, bytes | QueryResult] = OrderedDict()
         self._pending: dict[ResultKey, Future[Any]] = {}
+        self._computed_once: OrderedDict[int, None] = OrderedDict()
         self._bytes = 0
 
     def get(self, key: ResultKey, compute: Callable[[], Result]) -> Result:
@@ -91,11 +99,24 @@ class ResultCache:
         if _size(result) > MAX_RESULT_BYTES:
             return
         with self._lock:
+            if _size(result) > SMALL_BYTES and not self._was_computed_before(key):
+                return
             self._results[key] = result
             self._bytes += _size(result)
             while self._bytes > self._max_bytes:
                 _, evicted = self._results.popitem(last=False)
                 self._bytes -= _size(evicted)
+
+    def _was_computed_before(self, key: ResultKey) -> bool:
+        """Whether this large result was computed once already; if not, it is remembered that it was now."""
+        fingerprint = hash(key)
+        if fingerprint in self._computed_once:
+            del self._computed_once[fingerprint]
+            return True
+        self._computed_once[fingerprint] = None
+        if len(self._computed_once) > MAX_REMEMBERED:
+            self._computed_once.popitem(last=False)
+        return False
 
 
 def _wait_for(pending: "Future[Any]") -> Any:

@@ -5,34 +5,38 @@ and is then rebuilt.
 """
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainfare.books import reopen
 from trainfare.books.reopen import Account
 from trainfare.engine.duckdb import DuckDB, quoted
-from trainfare.query.grains import making
-from trainfare.query.grains.files import FileGrains
+from trainfare.query.grains import parts
+from trainfare.query.grains.files import StoredGrains
 from trainfare.serve.databases import build
 from trainfare.store import Book, Store
+from trainfare.store.grain_files import kept_in
 
 
 class AttachedDatabases:
     def __init__(self, store: Store, database: DuckDB) -> None:
         self._store = store
         self._database = database
-        self.folder = making.kept_in(store.workspace)
+        self.folder = kept_in(store.workspace)
         self._locks = {"grains": threading.Lock(), "account": threading.Lock()}
-        self._grains: dict[str, FileGrains] = {}
+        self._grains: dict[str, StoredGrains] = {}
         self._accounts: dict[str, Account] = {}
 
-    def grains(self, book: Book) -> FileGrains:
-        """Return the grains of a book; make them if they do not exist."""
-        files = self._store.files(book)
-        path = making.path_of(self.folder, files)
+    def grains(self, book: Book, others: Sequence[Book] = ()) -> StoredGrains:
+        """Return the grains of a book with the shares of others for its days; make them if they do not exist."""
+        folder = parts.GrainFolder(self._store, book, tuple(others))
         with self._locks["grains"]:
-            if path.name not in self._grains:
-                self._grains[path.name] = FileGrains(self._database, files, self._attach("grains", book, path))
-            return self._grains[path.name]
+            if folder.name not in self._grains:
+                if folder.is_worth_it and not all(folder.find(part) for part in parts.PARTS):
+                    build.build("grains", self._store.workspace, book, folder.root / folder.name, others)
+                engine = self._database.new_connection()
+                self._grains[folder.name] = StoredGrains(engine, folder.files, folder)
+            return self._grains[folder.name]
 
     def account(self, book: Book) -> Account:
         """Return the account of a book; run it again if it is not stored."""
@@ -42,9 +46,9 @@ class AttachedDatabases:
                 self._accounts[path.name] = reopen.attached(self._database, self._attach("account", book, path))
             return self._accounts[path.name]
 
-    def _attach(self, kind: str, book: Book, path: Path) -> str:
+    def _attach(self, kind: str, book: Book, path: Path, others: Sequence[Book] = ()) -> str:
         """Attach a database file, built if necessary, and return its alias."""
         if not path.exists():
-            build.build(kind, self._store.workspace, book, path)
+            build.build(kind, self._store.workspace, book, path, others)
         self._database.run(f'ATTACH {quoted(path)} AS "{path.stem}" (READ_ONLY)')
         return path.stem

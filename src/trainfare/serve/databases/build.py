@@ -5,12 +5,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainfare.books import reopen
 from trainfare.errors import IncompleteError, TrainfareError, UnreachableError
 from trainfare.period import Month
-from trainfare.query.grains import making
+from trainfare.query.grains import parts
 from trainfare.settings.config import FILE_NAME, load
 from trainfare.store import Book, Store
 
@@ -20,16 +21,21 @@ FILES_PER_MONTH = 2
 """How many of the most recently built files of a month are kept, in addition to the one of the newest version."""
 
 
-def build(kind: str, workspace: Path, book: Book, path: Path) -> None:
-    """Build the grains or account of a book at this path. If another process is building it, wait for that one."""
+def build(kind: str, workspace: Path, book: Book, path: Path, others: Sequence[Book] = ()) -> None:
+    """Build the grains or account of a book at this path. If another process is building it, wait for that one.
+
+    `others` are the books that have shares for days of this one.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with (path.parent / f".{kind}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
+        if path.is_file():
             return
-        command = [sys.executable, "-m", __name__, kind, str(workspace), str(book.month), str(book.version), str(path)]
+        versions = [f"{one.month}:{one.version}" for one in (book, *others)]
+        command = [sys.executable, "-m", __name__, kind, str(workspace), str(path), *versions]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        remove_old(path)
+        if kind == "account":
+            remove_old(path)
     if ran.returncode == FAILED:
         raise IncompleteError(f"book {book.month}", ran.stdout.strip(), "Restore its files, or build it again.")
     if ran.returncode == UnreachableError.exit_code:
@@ -58,15 +64,17 @@ def _version(path: Path) -> int:
     return int(match[1]) if match else 0
 
 
-def main(kind: str, workspace: str, month: str, version: str, path: str) -> None:
+def main(kind: str, workspace: str, path: str, *versions: str) -> None:
     os.nice(5)
     folder = Path(workspace)
     config = load(folder / FILE_NAME)
     try:
         with Store.open(folder, config.catalog, config.lake) as store:
-            book = store.catalog.book(Month.parse(month), int(version))
+            named = (one.split(":") for one in versions)
+            book, *others = (store.catalog.book(Month.parse(month), int(version)) for month, version in named)
             if kind == "grains":
-                making.write(store.files(book), Path(path), os.environ.get("TRAINFARE_MEMORY_LIMIT", MEMORY))
+                os.environ.setdefault("TRAINFARE_MEMORY_LIMIT", MEMORY)
+                parts.GrainFolder(store, book, tuple(others)).make(*parts.PARTS)
             else:
                 reopen.store_account(store, book, Path(path))
     except TrainfareError as error:

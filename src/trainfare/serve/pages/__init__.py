@@ -33,6 +33,7 @@ from trainfare.serve.pages import (
     monthly_close,
     overview,
     rules,
+    unallocated,
 )
 from trainfare.serve.pages.context import NoDataError, RequestContext, request_context
 from trainfare.serve.pages.panel import Page, Panel
@@ -48,13 +49,18 @@ class PageRoute:
     """Whether only viewers with full visibility may open it."""
     state: Callable[[RequestContext], object] | None = None
     """What the page depends on besides published books, if anything."""
+    redirect: Callable[[RequestContext], str | None] = lambda context: None
+    """The page that answers the request better, if there is one."""
 
 
 PAGES = {
     "overview": PageRoute("/", overview.page, overview.PANELS),
-    "jobs": PageRoute("/jobs", jobs.page, jobs.PANELS, "jobs.html"),
+    "jobs": PageRoute("/jobs", jobs.page, jobs.PANELS, "jobs.html", redirect=jobs.named_job),
     "efficiency": PageRoute("/efficiency", efficiency.page, efficiency.PANELS),
     "cost-trace": PageRoute("/cost-trace", cost_trace.page, cost_trace.PANELS, "cost_trace.html"),
+    "unallocated": PageRoute(
+        "/unallocated", unallocated.page, unallocated.PANELS, "unallocated.html", shows_whole_bill=True
+    ),
     "monthly-close": PageRoute("/monthly-close", monthly_close.page, monthly_close.PANELS, shows_whole_bill=True),
     "findings": PageRoute("/findings", findings.page, findings.PANELS, shows_whole_bill=True, state=findings.state),
     "rules": PageRoute("/rules", rules.page, rules.PANELS, shows_whole_bill=True),
@@ -76,6 +82,8 @@ def _handler(name: str) -> ControllerRouterHandler:
         request: Request[Any, Any, Any], book_reader: NamedDependency[BookReader], viewer: NamedDependency[Viewer]
     ) -> Response[bytes]:
         context = request_context(request, book_reader, viewer, route.path)
+        if target := route.redirect(context):
+            return Response(b"", status_code=303, headers={"Location": target, "Cache-Control": "no-store"})
         state = route.state(context) if route.state else None
         return _respond(
             request, context, lambda: layout.render(route.template, context, name, route.build(context)), state

@@ -6,7 +6,8 @@ from typing import Any
 
 from trainfare.query import job as jobs
 from trainfare.serve.pages.context import RequestContext
-from trainfare.serve.pages.panel import Column, Panel, add_up
+from trainfare.serve.pages.figures import TOTAL, Link
+from trainfare.serve.pages.panel import Column, Panel, Record, add_up
 
 MOST_CHART_ROWS = 32
 MOST_PHASES = 2000
@@ -39,6 +40,10 @@ def panel(context: RequestContext, job: str) -> Panel:
     phases = context.run(jobs.phases, question)
     timeline = _timeline(context.run(jobs.spans, question))
     queued = _queue_spans(attempts, timeline)
+
+    def of_attempt(row: Record) -> Link | None:
+        return context.drill("/cost-trace/job", TOTAL, row["cost"], job=job, attempt=f"{job}#{row['attempt']}")
+
     columns = [
         Column("attempt", "Attempt", "count"),
         Column("state", "Final state", "state"),
@@ -47,7 +52,7 @@ def panel(context: RequestContext, job: str) -> Panel:
         Column("ended", "Ended", "time", minor=True),
         Column("machines", "Machines", "count", minor=True),
         Column("gpu_seconds", "GPU h", "hours"),
-        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("cost", f"Cost {context.currency}", "money", of_attempt, estimated="estimated"),
         Column("rate", "Per GPU h", "rate"),
     ]
     if phases:

@@ -17,7 +17,7 @@ from trainfare.serve.api.parameters import select_book
 from trainfare.serve.auth.permissions import may_close, may_reopen, sees_everything
 from trainfare.serve.auth.viewer import Viewer
 from trainfare.serve.books import BookReader
-from trainfare.serve.pages import layout
+from trainfare.serve.pages import labels, layout
 from trainfare.store import Book
 
 MAX_NOTE_LENGTH = 500
@@ -47,8 +47,13 @@ def confirm(
         .render(
             book=book,
             totals=_totals(book),
-            payers=[row | {"cost": money(row["effective"])} for row in frozen.payers],
-            findings=[row | {"amount": money(row["at_stake"])} for row in frozen.findings],
+            payers=[
+                row | {"cost": money(row["effective"]), "name": labels.payer_kind(row["payer_kind"])}
+                for row in frozen.payers
+            ],
+            findings=[
+                row | {"amount": money(row["at_stake"]), "name": labels.finding(row["code"])} for row in frozen.findings
+            ],
             rates=frozen.rates,
             estimated={currency: money(amount) for currency, amount in frozen.estimated.items()},
             has_bill=frozen.has_bill,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -10,20 +11,26 @@ from litestar import Request
 
 from trainfare.errors import IncompleteError
 from trainfare.period import Month
-from trainfare.query import window
+from trainfare.query import job_names, keys, window
 from trainfare.query.cost import Question
 from trainfare.query.open_books import OpenBooks
+from trainfare.query.selection import NONE
 from trainfare.query.window import Window
 from trainfare.report.outlook import Outlook
 from trainfare.serve.auth.viewer import Viewer
 from trainfare.serve.books import BookReader
 from trainfare.serve.forecasts import forecast_months
-from trainfare.serve.pages.query import PageQuery, parse_query
+from trainfare.serve.pages.figures import INTERVAL, RATE, TOTAL, Figure, FigureLink
+from trainfare.serve.pages.query import DRILL_FILTERS, PageQuery, parse_query
 from trainfare.serve.published import Published
 from trainfare.store import Book
 from trainfare.store.records import Closing
 
 Answer = TypeVar("Answer")
+ONLY_OF_JOBS = (*keys.JOB_KEYS, keys.ATTEMPT_STATE)
+"""Filters by what only jobs and labels have."""
+PAYERS_OF = {"jobs": ("jobs", "attempts", "labels")}
+"""Values of the filter by payer that are part of another one."""
 
 
 class NoDataError(IncompleteError):
@@ -83,7 +90,9 @@ class RequestContext:
 
     @cached_property
     def books_before(self) -> list[Book]:
-        """The books of the preceding period, or none unless they cover all of it."""
+        """The books of the preceding period, or none unless they cover all of it. A single day has no such period."""
+        if self.query.get("day"):
+            return []
         before = self.window.previous()
         found = self.books_in(before)
         is_complete = found and found[0].month == Month.of(before.first) and found[-1].month.end >= before.end
@@ -123,9 +132,24 @@ class RequestContext:
         """Forecasts for the newest month and the next, regardless of the window."""
         return forecast_months(self.book_reader, self.viewer, self.current_books, self.question)
 
-    def job_question(self, job: str) -> Question:
-        """The question about one job alone; other filters do not apply to it."""
-        return replace(self.question, filters=(("job", (job,)),))
+    def job_question(self, name: str) -> Question:
+        """The question about one job: the filters of the page narrow its cost, too."""
+        others = tuple(one for one in self.question.filters if one[0] != "job")
+        return replace(self.question, filters=(*others, ("job", (self.run(job_names.find, name) or name,))))
+
+    def selects(self, kind: str) -> bool:
+        """Whether cost of this kind of payer can be in the selection: idle, for example, has no team.
+
+        A filter by what only jobs have leaves out all other payers, unless it asks for those without a value.
+        """
+        filters = [values for key, values in self.query.filters if key in ONLY_OF_JOBS]
+        can_be = kind == "jobs" or (self.viewer.sees_all and all(NONE in values for values in filters))
+        return can_be and bool(self._payers(kind))
+
+    def _payers(self, kind: str) -> list[str]:
+        """The values of the filter by payer that select cost of this kind alone; none if it leaves out this kind."""
+        chosen = self.query.get_all("payer")
+        return [one for one in chosen if one in PAYERS_OF.get(kind, (kind,))] if chosen else [kind]
 
     def run(self, find: Callable[..., Answer], *arguments: Any, books: Sequence[Book] | None = None) -> Answer:
         """Run a query function on the given books; by default, on those with cost of the window."""
@@ -135,12 +159,51 @@ class RequestContext:
     def link(self, path: str, /, **changed: object) -> str:
         return self.query.link(path, **changed)
 
+    def figure(self, measure: str, value: Decimal) -> Figure:
+        """An amount on this page, in its currency and on its cost basis."""
+        return Figure(measure, value, self.currency, self.question.basis)
+
+    def drill(self, path: str, measure: str, value: Decimal | int | None, /, **changed: object) -> FigureLink | None:
+        """The link from a figure to the page about the part of the selection with these values; None if unknown.
+
+        It keeps every filter of this page; a changed one replaces its values, which include the new one.
+        """
+        if value is None:
+            return None
+        kept = {key: self.query.get_all(key) for key in DRILL_FILTERS if self.query.get_all(key)}
+        currency, basis = str(changed.get("currency", self.currency)), str(changed.get("basis", self.question.basis))
+        figure = Figure(measure, value, currency, basis) if isinstance(value, Decimal) else Figure(measure, value)
+        return FigureLink(self.link(path, **(kept | changed)), figure)
+
+    def drill_kind(
+        self, path: str, measure: str, value: Decimal | None, kind: str, /, **changed: object
+    ) -> FigureLink | None:
+        """The link from an amount of one kind of payer; None if the filters of this page leave it out."""
+        payers = self._payers(kind)
+        return self.drill(path, measure, value, **({"payer": payers} | changed)) if payers else None
+
+    def job_figure(self, job: str, cost: Decimal | None) -> FigureLink | str:
+        """The link from a job's cost to its page, which the filters of this page narrow, too."""
+        return self.drill(job_path(job), TOTAL, cost, job=None) or self.job_link(job)
+
+    def job_rate(self, job: str, rate: Decimal) -> FigureLink | None:
+        """The link from a job's cost per hour to its page."""
+        return self.drill(job_path(job), RATE, rate, job=None)
+
+    def job_interval(self, job: str, seconds: int) -> FigureLink | None:
+        """The link from the interval of a job's checkpoints to its page."""
+        return self.drill(job_path(job), INTERVAL, seconds, job=None)
+
     def job_link(self, job: str) -> str:
         """The URL of a job's page; special characters in its id are escaped."""
-        return self.link(f"/jobs/{quote(job, safe='')}")
+        return self.link(job_path(job))
 
     def link_here(self, /, **changed: object) -> str:
         return self.query.link_here(self.path, **changed)
+
+
+def job_path(job: str) -> str:
+    return f"/jobs/{quote(job, safe='')}"
 
 
 def _currencies(opened: OpenBooks) -> list[str]:

@@ -11,8 +11,9 @@ from trainfare.query.jobs import Listing
 from trainfare.report.render import money
 from trainfare.serve.pages import flow_chart, labels
 from trainfare.serve.pages.context import RequestContext
+from trainfare.serve.pages.figures import ALLOCATED, JOBS, TOTAL, Link
 from trainfare.serve.pages.layout import ties_out
-from trainfare.serve.pages.panel import Check, Column, Page, Panel, Stat, add_up, ratio
+from trainfare.serve.pages.panel import Check, Column, Page, Panel, Record, Stat, add_up, ratio
 
 TITLE = "Cost trace"
 
@@ -24,9 +25,27 @@ def page(context: RequestContext) -> Page:
     if found["estimated"]:
         detail += f", {money(found['estimated'])} of it estimated"
     stats = [
-        Stat(scope or "Total", money(found["total"]), context.currency, detail, decimal_text(found["total"])),
-        Stat("Allocated cost", money(found["jobs"]), context.currency, "", decimal_text(found["jobs"])),
+        Stat(
+            scope or "Total",
+            money(found["total"]),
+            context.currency,
+            detail,
+            decimal_text(found["total"]),
+            answers=(context.figure(TOTAL, found["total"]),),
+        ),
+        Stat(
+            "Allocated cost",
+            money(found["jobs"]),
+            context.currency,
+            "",
+            decimal_text(found["jobs"]),
+            context.drill("/jobs", ALLOCATED, found["jobs"]),
+        ),
     ]
+    if context.selects("unallocated") and found["unallocated"]:
+        amount = found["unallocated"]
+        link = context.drill_kind("/unallocated", TOTAL, amount, "unallocated")
+        stats.append(Stat("Unallocated", money(amount), context.currency, "", decimal_text(amount), link))
     return Page(TITLE, [build(context) for build in PANELS.values()], stats, checks=checks(context, found["total"]))
 
 
@@ -62,8 +81,10 @@ def flow(context: RequestContext) -> Panel:
         Column("source", "Source", "key", lambda row: context.link_here(source=row["source"]), plain_link=True),
         Column("rule", "Rule", "key", lambda row: context.link_here(rule=row["rule"]), plain_link=True),
         Column("category", "Category", "key", lambda row: context.link_here(category=row["category"]), plain_link=True),
-        Column("payer", "Payer", "payer", lambda row: _payer_link(context, row["payer"])),
-        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("payer", "Payer", "payer", lambda row: _payer_link(context, row["payer"]), plain_link=True),
+        Column(
+            "cost", f"Cost {context.currency}", "money", lambda row: _flow_link(context, row), estimated="estimated"
+        ),
     ]
     foot = {"source": "Total"} | add_up(found, "cost", "estimated")
     about = (
@@ -81,21 +102,29 @@ def _payer_link(context: RequestContext, payer: str) -> str:
     return context.link_here(team=payer, payer="jobs")
 
 
+def _flow_link(context: RequestContext, row: Record) -> Link | None:
+    """The part of the cost that takes this way."""
+    way = {name: row[name] for name in ("source", "rule", "category")}
+    if row["payer"] in labels.PAYERS:
+        return context.drill_kind("/cost-trace", TOTAL, row["cost"], row["payer"].strip("_"), **way)
+    return context.drill_kind("/cost-trace", TOTAL, row["cost"], "jobs", **way, team=row["payer"])
+
+
 def top_jobs(context: RequestContext) -> Panel:
     found = context.run(jobs.jobs, context.question, Listing(limit=25))
     rows = [row | {"part": ratio(row["cost"], found.cost)} for row in found.rows if row["cost"]]
     columns = [
-        Column("job", "Job", "key", lambda row: context.link("/cost-trace/job", job=row["job"])),
+        Column("job", "Job", "key", lambda row: context.drill("/cost-trace/job", TOTAL, row["cost"], job=row["job"])),
         Column("team", "Team", "key"),
-        Column("project", "Project", "key"),
-        Column("state", "State", "state"),
+        Column("project", "Project", "key", minor=True),
+        Column("state", "State", "state", minor=True),
         Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
         Column("part", "% of jobs", "percent"),
     ]
     foot: dict[str, Any] = {"job": f"All {found.count:,} jobs", "cost": found.cost}
     about = "Open a job to see its pots, weights and bill lines."
     empty = ("No jobs", "This cost is not allocated to jobs; the table above shows its payers and rules.")
-    more = ("All jobs", context.link("/jobs"))
+    more = (f"All {found.count:,} jobs", context.drill("/jobs", JOBS, found.count) or "")
     return Panel("top-jobs", "Jobs, highest cost first", columns, rows, 12, about, foot=foot, empty=empty, more=more)
 
 

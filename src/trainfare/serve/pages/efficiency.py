@@ -11,6 +11,7 @@ from trainfare.query.selection import NONE
 from trainfare.report.render import money
 from trainfare.serve.pages import labels, measurements
 from trainfare.serve.pages.context import RequestContext
+from trainfare.serve.pages.figures import ALLOCATED, LOST, TOTAL, Link, chart_link
 from trainfare.serve.pages.panel import Column, Page, Panel, Record, Stat, add_up, format_value, ratio
 
 MOST_POINTS = 400
@@ -40,23 +41,28 @@ def _lost_work(context: RequestContext, total: Decimal) -> Stat:
     lost = add_up(found, "lost")["lost"]
     bound = "at most " if any(row["at_most"] for row in found) else ""
     part = f"{bound}{format_value('percent', ratio(lost, total))} of jobs"
-    return Stat("Lost work", money(lost), context.currency, part, decimal_text(lost))
+    answers = (context.figure(LOST, lost),)
+    return Stat("Lost work", money(lost), context.currency, part, decimal_text(lost), answers=answers)
 
 
 def states(context: RequestContext) -> Panel:
+
+    def jobs_of(row: Record) -> Link | None:
+        return context.drill("/jobs", ALLOCATED, row["cost"], attempt_state=row["state"])
+
     columns = [
-        Column("state", "Final state", "state", lambda row: context.link("/jobs", state=row["state"])),
+        Column("state", "Final state", "state", jobs_of),
         Column("attempts", "Attempts", "count"),
         Column("jobs", "Jobs", "count", minor=True),
-        Column("runtime_median", "Median runtime", "seconds"),
-        Column("runtime_p95", "p95 runtime", "seconds", minor=True),
+        Column("runtime_median", "Median runtime", "seconds", minor=True),
+        Column("runtime_p95", "p95", "seconds", minor=True),
         Column("gpu_seconds", "GPU h", "hours", minor=True),
-        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("cost", f"Cost {context.currency}", "money", jobs_of, estimated="estimated"),
     ]
     rows = context.run(job_runs.states, context.question)
     foot = {"state": None, "attempts": sum(row["attempts"] for row in rows), **add_up(rows, "cost", "estimated")}
     about = "Runtime: from an attempt's first to its last second within the selected period."
-    return Panel("states", "Attempts by final state", columns, rows, 7, about, foot=foot)
+    return Panel("states", "Attempts by final state", columns, rows, 6, about, foot=foot)
 
 
 def retries(context: RequestContext) -> Panel:
@@ -67,12 +73,16 @@ def retries(context: RequestContext) -> Panel:
         for row in context.run(job_runs.retries, context.question, "team")
     ]
     rows = [row | {"part": ratio(row["lost"], row["cost"])} for row in rows]
+
+    def lost_by_team(row: Record) -> Link | None:
+        return context.drill("/efficiency", LOST, row["lost"], team=row["team"] or NONE)
+
     columns = [
-        Column("team", "Team", "key", lambda row: context.link("/jobs", team=row["team"])),
+        Column("team", "Team", "key", lost_by_team),
         Column("jobs_retried", "Retried", "count"),
         Column("preemptions", "Preempted", "count"),
         Column("failures", "Failed", "count", minor=True),
-        Column("lost", f"Lost {context.currency}", "money", estimated="lost_estimated"),
+        Column("lost", f"Lost {context.currency}", "money", lost_by_team, estimated="lost_estimated"),
         Column("overhead", f"Overhead {context.currency}", "money", minor=True),
         Column("part", "% lost", "percent", minor=True),
     ]
@@ -83,22 +93,22 @@ def retries(context: RequestContext) -> Panel:
     note = "Where no checkpoints are known, all of an interrupted attempt counts as lost. That is an upper bound."
     bounded = any(row["at_most"] for row in work.values())
     title = "Retries and lost work by team"
-    return Panel("retries", title, columns, rows, 5, about, note=note if bounded else "")
+    return Panel("retries", title, columns, rows, 6, about, note=note if bounded else "")
 
 
 def occupancy(context: RequestContext) -> Panel:
     found = context.run(job_runs.occupancy, context.question)
-    machines = list(dict.fromkeys(row["machine"] for row in found))
+    machines = list(dict.fromkeys(row["resource"] for row in found))
     days = sorted({row["day"] for row in found if row["day"]})
-    first = {row["machine"]: row for row in reversed(found)}
+    first = {row["resource"]: row for row in reversed(found)}
     rows = [
         {
             name: first[machine][name]
-            for name in ("machine", "pool", "gpus", "idle", "idle_estimated", "cost", "estimated")
+            for name in ("machine", "resource", "pool", "gpus", "idle", "idle_estimated", "cost", "estimated")
         }
         | {
             "held": ratio(
-                Decimal(sum(row["held_thousandths"] or 0 for row in found if row["machine"] == machine)),
+                Decimal(sum(row["held_thousandths"] or 0 for row in found if row["resource"] == machine)),
                 Decimal(1000 * len(days)),
             )
         }
@@ -112,7 +122,7 @@ def occupancy(context: RequestContext) -> Panel:
         "cells": [
             [
                 days.index(row["day"]),
-                machines.index(row["machine"]),
+                machines.index(row["resource"]),
                 decimal_text(Decimal(row["held_thousandths"]) / 10),
                 f"{row['jobs']} {'job' if row['jobs'] == 1 else 'jobs'}",
             ]
@@ -120,21 +130,31 @@ def occupancy(context: RequestContext) -> Panel:
             if row["day"]
         ],
     }
-    columns = [
-        Column("machine", "Machine", "key"),
-        Column("pool", "Pool", minor=True),
-        Column("gpus", "GPUs", "count", minor=True),
-        Column("held", "GPUs held", "percent"),
-        Column("idle", f"Idle {context.currency}", "money", estimated="idle_estimated"),
-        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
-    ]
     about = (
         "The 40 machines with the highest idle cost. Darker (dark theme: lighter): more GPUs held. Orange: more "
         "held than the machine has."
     )
     size = "r32" if len(machines) > 24 else "r24" if len(machines) > 14 else "r16" if len(machines) > 6 else "small"
     empty = ("No machines with GPUs", "None is on the bill, or none matches the filters.")
-    return Panel("occupancy", "GPU occupancy by machine and day", columns, rows, 12, about, chart, size, empty=empty)
+    title, columns = "GPU occupancy by machine and day", _occupancy_columns(context)
+    return Panel("occupancy", title, columns, rows, 12, about, chart, size, empty=empty)
+
+
+def _occupancy_columns(context: RequestContext) -> list[Column]:
+    def of_machine(row: Record) -> Link | None:
+        return context.drill("/cost-trace", TOTAL, row["cost"], resource=row["resource"])
+
+    def idle_of_machine(row: Record) -> Link | None:
+        return context.drill_kind("/cost-trace", TOTAL, row["idle"], "idle", resource=row["resource"])
+
+    return [
+        Column("machine", "Machine", "key", of_machine),
+        Column("pool", "Pool", minor=True),
+        Column("gpus", "GPUs", "count", minor=True),
+        Column("held", "GPUs held", "percent"),
+        Column("idle", f"Idle {context.currency}", "money", idle_of_machine, estimated="idle_estimated"),
+        Column("cost", f"Cost {context.currency}", "money", of_machine, estimated="estimated"),
+    ]
 
 
 def rate_by_size(context: RequestContext) -> Panel:
@@ -147,7 +167,7 @@ def rate_by_size(context: RequestContext) -> Panel:
         "series": _points_by_team(context, rows),
     }
     columns = [
-        Column("job", "Job", "key", lambda row: context.job_link(row["job"])),
+        Column("job", "Job", "key", lambda row: context.job_figure(row["job"], row["cost"])),
         Column("team", "Team", "key"),
         Column("gpu_seconds", "GPU h", "hours"),
         Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
@@ -168,7 +188,7 @@ def _points_by_team(context: RequestContext, rows: Sequence[Record]) -> list[dic
                 "name": row["job"],
                 "x": decimal_text(row["gpu_seconds"] / 3600),
                 "y": decimal_text(row["rate"]),
-                "link": context.job_link(row["job"]),
+                **chart_link(context.job_rate(row["job"], row["rate"])),
             }
         )
     return [{"name": team, "points": points} for team, points in series.items()]

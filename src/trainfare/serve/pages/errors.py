@@ -47,6 +47,17 @@ def any_trainfare_error(request: Request[Any, Any, Any], error: TrainfareError) 
     return problems.trainfare_error_response(request, error)
 
 
+def internal_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """An error of ours, logged in full: one sentence, as HTML for browsers and problem+json for programs."""
+    response = problems.internal_error_response(request, error)
+    if not _is_for_a_person(request):
+        return response
+    do = "The service log has the details, at the time of this request."
+    text = layout.render_error("internal error; please report it", do, request.url.path)
+    headers = {"Cache-Control": "no-store"}
+    return Response(text, status_code=response.status_code, media_type=MediaType.HTML, headers=headers)
+
+
 def _is_for_a_person(request: Request[Any, Any, Any]) -> bool:
     is_browser = "text/html" in request.headers.get("accept", "")
     return is_browser and not request.url.path.startswith(FOR_PROGRAMS)

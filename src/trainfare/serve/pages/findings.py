@@ -6,20 +6,79 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.errors import IncompleteError
+from trainfare.money import decimal_text
+from trainfare.query import check as checking
 from trainfare.query import cost
 from trainfare.query.check import ACCEPTED, GONE, KNOWN, Finding
 from trainfare.query.open_books import OpenBooks
+from trainfare.report.render import money
 from trainfare.serve import finding_states
 from trainfare.serve.pages import labels
 from trainfare.serve.pages.context import RequestContext
-from trainfare.serve.pages.panel import Column, Page, Panel
+from trainfare.serve.pages.figures import AT_STAKE, Figure, FigureLink, Link
+from trainfare.serve.pages.panel import Column, Page, Panel, Record, Stat
+from trainfare.serve.problems import NotFoundError
 
 MOST_EXAMPLES = 3
 PERCENT = Decimal("0.01")
 
 
 def page(context: RequestContext) -> Page:
-    return Page("Findings", [cost_risks(context), record_problems(context)])
+    why = "Findings are about whole months"
+    code = context.query.get("code")
+    if not code:
+        return Page("Findings", [cost_risks(context), record_problems(context)], ignored_filters=why)
+    title, all_findings = f"{labels.finding(code)} ({code})", [("Findings", context.link("/findings"))]
+    extra = {"panel_parameters": {"code": code}}
+    return Page(title, [evidence(context)], _at_stake(context, code), all_findings, extra=extra, ignored_filters=why)
+
+
+def _at_stake(context: RequestContext, code: str) -> list[Stat]:
+    """What one finding is about, in each currency."""
+    rows = [row for row in (*cost_risks(context).rows, *record_problems(context).rows) if row["code"] == code]
+    if not rows:
+        raise NotFoundError(f"finding {code}", "no such finding in this period", "See all findings: /findings")
+    return [
+        Stat(
+            "At stake",
+            money(row["at_stake"]),
+            row["currency"] or "",
+            row["what"],
+            decimal_text(row["at_stake"]),
+            answers=() if row["at_stake"] is None else (_figure(row),),
+        )
+        for row in rows
+    ]
+
+
+def _figure(row: Record) -> Figure:
+    return Figure(AT_STAKE, row["at_stake"], row["currency"] or "", "effective")
+
+
+def _code_link(context: RequestContext) -> Callable[[Record], Link]:
+    """The link from what is at stake to all evidence of a finding."""
+
+    def link(row: Record) -> Link:
+        href = context.link("/findings", code=row["code"])
+        return href if row["at_stake"] is None else FigureLink(href, _figure(row))
+
+    return link
+
+
+def evidence(context: RequestContext) -> Panel:
+    """All stored evidence of one finding, the largest amount first."""
+    code = context.query.get("code")
+    rows = context.run(checking.evidence, code, books=[context.book])
+    columns = [
+        Column("evidence", "Evidence", "wide"),
+        Column("at_stake", "At stake", "money"),
+        Column("currency", "", minor=True),
+    ]
+    more = None
+    if code == "F1":
+        more = ("Its services, resources, tags and bill lines", context.link("/unallocated", payer=None))
+    empty = ("No evidence is stored", f"The book of {context.book.month} has no rows for {code}.")
+    return Panel("evidence", f"Evidence: {context.book.month}", columns, rows, 12, empty=empty, more=more)
 
 
 def state(context: RequestContext) -> object:
@@ -30,11 +89,11 @@ def state(context: RequestContext) -> object:
 def cost_risks(context: RequestContext) -> Panel:
     """The failure modes found in the last book of the window, compared with their thresholds."""
     columns = [
-        Column("name", "Finding"),
+        Column("name", "Finding", "text", _code_link(context)),
         Column("code", "Code", "id", minor=True),
         Column("what", "Description", "wide"),
         Column("status", "Status"),
-        Column("at_stake", "At stake", "money"),
+        Column("at_stake", "At stake", "money", _code_link(context)),
         Column("currency", "", minor=True),
         Column("part", "Part", "percent"),
         Column("limit", "Threshold", "percent", minor=True),
@@ -87,11 +146,11 @@ def record_problems(context: RequestContext) -> Panel:
         for row in context.run(_record_problems)
     ]
     columns = [
-        Column("name", "Problem"),
+        Column("name", "Problem", "text", _code_link(context)),
         Column("code", "Code", "id", minor=True),
         Column("what", "Description", "wide"),
         Column("rows", "Rows", "count", minor=True),
-        Column("at_stake", "At stake", "money"),
+        Column("at_stake", "At stake", "money", _code_link(context)),
         Column("currency", "", minor=True),
         Column("evidence", "Examples", "wide", minor=True),
         Column("remedy", "Remedy", "wide"),
@@ -113,4 +172,5 @@ def _examples(evidence: list[str], most: int) -> str:
 PANELS: dict[str, Callable[[RequestContext], Panel]] = {
     "cost-risks": cost_risks,
     "record-problems": record_problems,
+    "evidence": evidence,
 }

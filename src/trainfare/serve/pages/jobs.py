@@ -1,20 +1,25 @@
 """The list of jobs: sorted, filtered, grouped, with selectable columns, one page at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from trainfare.errors import TrainfareError
+from trainfare.money import decimal_text
 from trainfare.query import cost, jobs, keys
+from trainfare.query.job import by_category, gpu_models
+from trainfare.query.job import facts as job_facts
 from trainfare.query.jobs import SORTS, Listing
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import NONE
 from trainfare.report import chargeback
+from trainfare.report.render import money
 from trainfare.serve.pages import labels
 from trainfare.serve.pages.context import RequestContext
-from trainfare.serve.pages.panel import Column, Page, Panel, Record, ratio
+from trainfare.serve.pages.figures import ALLOCATED, BILLED, ESTIMATED, JOBS, TOTAL, Figure, Link
+from trainfare.serve.pages.panel import Column, Page, Panel, Record, Stat, format_value, ratio
 from trainfare.serve.pages.query import FILTERS
 
 GROUPS = (
@@ -23,6 +28,9 @@ GROUPS = (
 )
 PAGE_SIZES = (25, 50, 100, 500)
 MOST_COMPARED = 6
+FIRST_COMPARED = ("cost", "rate", "gpu_seconds", "wall_seconds")
+OF_CATEGORY = "category "
+"""Prefix of the fields of a compared job with its cost by category."""
 COLUMNS = {
     "team": ("Team", "key"),
     "owner": ("Owner", "key"),
@@ -31,6 +39,7 @@ COLUMNS = {
     "cost_center": ("Cost center", "key"),
     "model_version": ("Model version", "key"),
     "priority": ("Priority", "key"),
+    **{name: (title, "key") for name, title in keys.SCHEDULING.items()},
     "state": ("State", "state"),
     "attempts": ("Attempts", "count"),
     "preemptions": ("Preempted", "count"),
@@ -55,6 +64,7 @@ def page(context: RequestContext) -> Page:
     panel = groups(context) if by else listing(context)
     selected = context.query.get_all("pick")
     panels = [compare(context), panel] if selected else [panel]
+    counted = context.run(jobs.jobs, context.question, _listing(context))
     extra = {
         "by": by,
         "groups": GROUPS,
@@ -63,9 +73,62 @@ def page(context: RequestContext) -> Page:
         "selected": selected,
         "sizes": PAGE_SIZES,
         "filters": [(key, context.run(filter_values, key)) for key in ("team", "project", "owner", "state", "pool")],
-        "paging": {} if by else _paging(context),
+        "paging": {} if by else _paging(context, counted.count),
     }
-    return Page("Jobs", panels, extra=extra)
+    return Page("Jobs", panels, stats(context, counted), extra=extra)
+
+
+def named_job(context: RequestContext) -> str | None:
+    """The page of the job whose exact id is searched for; None if the search is for anything else."""
+    searched = context.query.get("q")
+    return context.job_link(searched) if searched and context.run(job_facts, searched) else None
+
+
+def stats(context: RequestContext, found: jobs.Page) -> list[Stat]:
+    """What jobs and labels pay, how many jobs there are, and what is allocated to a label without a job.
+
+    A search narrows the jobs only: what is allocated to labels has no job id or owner to find.
+    """
+    count = Stat(
+        "Jobs",
+        f"{found.count:,}",
+        "",
+        f"{money(found.cost)} {context.currency}",
+        answers=() if context.query.get("q") else (Figure(JOBS, found.count),),
+    )
+    if context.query.get("q"):
+        cost_of_jobs = Stat("Cost of matching jobs", money(found.cost), context.currency, "", decimal_text(found.cost))
+        return [cost_of_jobs, count]
+    (overall,) = context.run(cost.rows, context.question, [])
+    allocated, estimated = overall.cost or Decimal(0), overall.estimated
+    figures = ((ALLOCATED, allocated), (BILLED, allocated - estimated), (ESTIMATED, estimated))
+    parts = f"billed {money(allocated - estimated)} + estimated {money(estimated)}" if estimated else ""
+    total = Stat(
+        "Allocated cost",
+        money(allocated),
+        context.currency,
+        parts,
+        decimal_text(allocated),
+        context.drill_kind("/cost-trace", TOTAL, allocated, "jobs"),
+        answers=tuple(context.figure(measure, value) for measure, value in figures),
+    )
+    rate = Stat(
+        "Cost per training hour",
+        money(overall.rate),
+        f"{context.currency} / {'GPU' if context.question.per == 'gpu' else 'wall'} h",
+        f"median {money(overall.rate_median)}, p95 {money(overall.rate_p95)}",
+        decimal_text(overall.rate),
+    )
+    return [total, count, *_without_a_job(context, allocated - found.cost), rate]
+
+
+def _without_a_job(context: RequestContext, labels_pay: Decimal) -> list[Stat]:
+    """What the jobs in the list do not add up to: cost allocated to a label, such as a team's storage."""
+    if not labels_pay:
+        return []
+    link = context.drill("/cost-trace", TOTAL, labels_pay, payer="labels")
+    what = "allocated to a label, such as a team"
+    return [Stat("Without a job", money(labels_pay), context.currency, what, decimal_text(labels_pay), link)]
 
 
 def filter_values(opened: OpenBooks, key: str) -> list[str]:
@@ -80,11 +143,15 @@ def filter_values(opened: OpenBooks, key: str) -> list[str]:
 def listing(context: RequestContext) -> Panel:
     request = _listing(context)
     found = context.run(jobs.jobs, context.question, request)
-    columns = [_sortable(context, request, Column("job", "Job", "key", lambda row: context.job_link(row["job"])))]
+    columns = [_sortable(context, request, Column("job", "Job", "key", lambda row: _job_link(context, row)))]
     columns += [_sortable(context, request, _column(context, name)) for name in _column_names(context)]
     foot = {"job": f"{found.count:,} {'job' if found.count == 1 else 'jobs'}", "cost": found.cost}
     empty = ("No jobs match", "Remove a filter, choose another period, or search for a shorter part of the name.")
     return Panel("listing", "Jobs", columns, found.rows, foot=foot, empty=empty)
+
+
+def _job_link(context: RequestContext, row: Record) -> Link:
+    return context.job_figure(row["job"], row["cost"])
 
 
 def _column(context: RequestContext, name: str) -> Column:
@@ -126,14 +193,19 @@ def groups(context: RequestContext) -> Panel:
             "estimated": row.estimated,
             "part": ratio(row.cost, total),
             "rate": row.rate,
+            "at_least": row.at_least,
             "rate_median": row.rate_median,
             "rate_p95": row.rate_p95,
         }
         for row in found
     ]
     name = by.replace("_", " ")
+
+    def drill(path: str, measure: str, row: Record) -> Link | None:
+        return context.drill_kind(path, measure, row["cost"], "jobs", **{by: row["group"] or NONE})
+
     columns = [
-        Column("group", name.capitalize(), "key", lambda row: context.link("/jobs", **{by: row["group"]})),
+        Column("group", name.capitalize(), "key", lambda row: drill("/jobs", ALLOCATED, row)),
         Column("jobs", "Jobs", "count"),
         Column("wall_seconds", "Wall h", "hours", minor=True),
         Column("gpu_seconds", "GPU h", "hours", minor=True),
@@ -141,7 +213,7 @@ def groups(context: RequestContext) -> Panel:
             "cost",
             f"Cost {context.currency}",
             "money",
-            lambda row: context.link("/cost-trace", **{by: row["group"] or NONE}),
+            lambda row: drill("/cost-trace", TOTAL, row),
             estimated="estimated",
         ),
         Column("part", "% of jobs", "percent", minor=True),
@@ -153,21 +225,50 @@ def groups(context: RequestContext) -> Panel:
 
 
 def compare(context: RequestContext) -> Panel:
-    """Selected jobs side by side, one row per property."""
+    """Selected jobs side by side, one row per property, and how each differs from the first."""
     selected = context.query.get_all("pick")
     if len(selected) > MOST_COMPARED:
         raise TrainfareError("pick", f"{len(selected)} jobs selected", f"Compare at most {MOST_COMPARED} jobs at once.")
     found = {}
     for job in selected:
-        if rows := context.run(jobs.jobs, context.job_question(job), Listing(limit=1)).rows:
-            found[job] = rows[0]
-    rows = [
-        {"property": title} | {job: Column(name, title, kind).text(record) for job, record in found.items()}
-        for name, (title, kind) in (COLUMNS | {"estimated": ("Estimated part", "money")}).items()
+        question = context.job_question(job)
+        if rows := context.run(jobs.jobs, question, Listing(limit=1)).rows:
+            models = context.run(gpu_models, question)
+            found[job] = rows[0] | {"gpu_models": ", ".join(models) or None} | _by_category(context, job)
+    of_category = dict.fromkeys(name for record in found.values() for name in record if name.startswith(OF_CATEGORY))
+    properties = {name: COLUMNS[name] for name in FIRST_COMPARED}
+    properties |= {name: (f"Cost: {name.removeprefix(OF_CATEGORY)}", "money") for name in of_category}
+    properties |= {"estimated": ("Estimated part", "money"), "gpu_models": ("GPU models", "text")} | COLUMNS
+    rows = [_compared(Column(name, title, kind), found) for name, (title, kind) in properties.items()]
+    first, *others = [*found] or [""]
+    columns = [
+        Column("property", ""),
+        *(Column(job, job, "id") for job in found),
+        *(Column(f"{job} -", f"{job} vs. {first}", "id", minor=True) for job in others),
     ]
-    columns = [Column("property", ""), *(Column(job, job, "id") for job in found)]
     empty = ("None of these jobs ran in this period", "Choose another period.")
-    return Panel("compare", "Comparison", columns, rows if found else [], empty=empty)
+    about = "Differences are to the first job. The filters narrow the cost of all of them." if found else ""
+    return Panel("compare", "Comparison", columns, rows if found else [], 12, about, empty=empty)
+
+
+def _by_category(context: RequestContext, job: str) -> dict[str, Decimal]:
+    sums: dict[str, Decimal] = {}
+    for row in context.run(by_category, context.job_question(job)):
+        name = f"{OF_CATEGORY}{row['category']}"
+        sums[name] = sums.get(name, Decimal(0)) + row["cost"]
+    return sums
+
+
+def _compared(column: Column, found: Mapping[str, Record]) -> dict[str, str]:
+    """One property of each job, and its difference to the first job's, if it is a number."""
+    row = {"property": column.title} | {job: column.text(record) for job, record in found.items()}
+    first = next(iter(found.values()), {}).get(column.name)
+    for job, record in [*found.items()][1:]:
+        value = record.get(column.name)
+        if column.is_number and value is not None and first is not None:
+            difference = Decimal(value) - Decimal(first)
+            row[f"{job} -"] = f"{'+' if difference > 0 else ''}{format_value(column.kind, difference)}"
+    return row
 
 
 def _group_key(context: RequestContext) -> str:
@@ -204,15 +305,12 @@ def _sortable(context: RequestContext, request: Listing, column: Column) -> Colu
 
 
 def _filter_link(context: RequestContext, key: str) -> Callable[[Record], str | None]:
-    return lambda row: context.link_here(page=None, **{key: row[key]})
+    return lambda row: context.link_here(page=None, **{key: row[key] or NONE})
 
 
-def _paging(context: RequestContext) -> dict[str, Any]:
+def _paging(context: RequestContext, count: int) -> dict[str, Any]:
     """Which jobs this page shows, of how many, and links to the pages before and after it."""
     request = _listing(context)
-    count = context.run(jobs.jobs, context.question, request).count
-    if not count and request.offset:
-        count = context.run(jobs.jobs, context.question, replace(request, offset=0)).count
     number, last = request.offset // request.limit + 1, max(-(-count // request.limit), 1)
     return {
         "first": min(request.offset + 1, count),

@@ -1,5 +1,6 @@
 """What all pages share: the templates, the navigation, and the page head with its period and status."""
 
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from trainfare import quoting
+from trainfare.period import Month
 from trainfare.query import estimates, reconcile
 from trainfare.query.open_books import OpenBooks
+from trainfare.serve.pages import figures
 from trainfare.serve.pages.context import RequestContext
 from trainfare.serve.pages.panel import Page
 from trainfare.serve.pages.query import FILTERS
@@ -37,6 +40,8 @@ RANGES = (
 )
 """The relative periods that the period picker offers: from, to, name."""
 MOST_MONTHS = 24
+JOB_TRACE = "/cost-trace/job"
+"""The page that the parameter `job` is required on, so it is no filter that can be removed."""
 BASIS_NAMES = {
     "effective": "Effective",
     "billed": "Billed",
@@ -56,6 +61,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters |= {"href": figures.href, "question": figures.question, "answers": figures.answers}
     templates.globals["version"] = version()
     templates.globals["navigation"] = NAVIGATION
     templates.globals["basis_names"] = BASIS_NAMES
@@ -71,20 +77,33 @@ def version() -> str:
 
 def render(template: str, context: RequestContext, page_name: str, page: Page) -> str:
     """Render a page about the books of the requested period."""
-    values = {"context": context, "page_name": page_name, "page": page, **page_head(context), **period_picker(context)}
+    values = {"context": context, "page_name": page_name, "page": page, **period_picker(context)}
+    values |= page_head(context, page.own_filters)
     return environment().get_template(template).render(values)
 
 
 def render_no_data(context: RequestContext) -> str:
     """Render a page that has no data for the requested period, with the picker to choose another one."""
-    return environment().get_template("no_data.html").render(context=context, **period_picker(context))
+    template = environment().get_template("no_data.html")
+    return template.render(context=context, nearest=_nearest(context), **period_picker(context))
+
+
+def _nearest(context: RequestContext) -> tuple[str, str]:
+    """The month with data that is nearest to the requested period, and its link; of two, the later one."""
+    window = context.window
+
+    def distance(month: Month) -> timedelta:
+        return max(month.start - window.end, window.start - month.end)
+
+    month = min((book.month for book in reversed(context.current_books)), key=distance)
+    return f"{month.start:%B %Y}", context.link_here(from_=str(month), to=str(month), page=None)
 
 
 def render_error(what: str, do: str, where: str) -> str:
     return environment().get_template("error.html").render(what=what, do=do, where=where)
 
 
-def page_head(context: RequestContext) -> dict[str, Any]:
+def page_head(context: RequestContext, own_filters: tuple[str, ...] = ()) -> dict[str, Any]:
     """The status line and the active filters, each with the link that removes it."""
     query, books = context.query, context.books
     return {
@@ -95,8 +114,9 @@ def page_head(context: RequestContext) -> dict[str, Any]:
         "billed_through": max((book.complete_through for book in books if book.complete_through), default=None),
         "filters": [
             (key, value, context.link_here(page=None, **{key: [one for one in query.get_all(key) if one != value]}))
-            for key in FILTERS
+            for key in (*FILTERS, *own_filters)
             for value in query.get_all(key)
+            if (key, context.path) != ("job", JOB_TRACE)
         ],
     }
 

@@ -1,5 +1,6 @@
 """Lineage in both directions: a job's cost down to pots and bill lines, and a bill line back to all of its payers."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -9,16 +10,22 @@ from typing import Any
 from trainfare.books import reopen
 from trainfare.money import decimal_text
 from trainfare.query.bill_line import LinePayers
+from trainfare.query.open_books import OpenBooks
+from trainfare.report.converted_rows import side_by_side
 from trainfare.report.render import money
 from trainfare.serve.api.lineage import explain
 from trainfare.serve.auth.permissions import require_full_visibility
 from trainfare.serve.pages import cost_trace, flow_chart
-from trainfare.serve.pages.context import RequestContext
+from trainfare.serve.pages.context import RequestContext, job_path
+from trainfare.serve.pages.figures import TOTAL, Figure, FigureLink
 from trainfare.serve.pages.panel import Check, Column, Page, Panel, Stat, add_up
+from trainfare.serve.pages.query import FILTERS
 from trainfare.serve.problems import NotFoundError
-from trainfare.tables import ESTIMATED, NOT_INFRASTRUCTURE
+from trainfare.tables import ESTIMATED
 
 MOST_ROWS = 150
+NARROWED_BY = ("category", "rule")
+"""Filters that links from a job's own page add."""
 BY_SPEND = "allocated by spend"
 ARITHMETIC = "Pot × weight / total weight"
 OWN_ARITHMETIC = "Weight × price per unit"
@@ -30,33 +37,66 @@ Rows = list[dict[str, Any]]
 
 
 def job_page(context: RequestContext, job: str) -> Page:
-    """A job's pots with their arithmetic, and its bill lines; the parameter `rule` limits them to one rule."""
-    found = explain(context.book_reader, context.viewer, context.book, job, context.question.basis, context.currency)
-    if found is None:
-        do = f"Search the list of jobs, or choose another period than {context.window}."
-        raise NotFoundError(f"job {job}", f"no such job in the book of {context.book.month}", do)
-    rule = context.query.get("rule")
-    excluded = NOT_INFRASTRUCTURE if context.question.scope == "infra" else ()
-    pots = [pot for pot in found.pots if rule in ("", pot["rule"]) and pot["category"] not in excluded]
-    lines = [line for line in found.lines if rule in ("", line["rule"]) and line["category"] not in excluded]
+    """A job's pots with their arithmetic, and its bill lines, as far as the filters and the period select them."""
+    pots, lines, explained, stored = _explained(context, job)
     cost = add_up(pots, "part")["part"]
     stats = [
-        Stat("Cost" if not rule else f"By rule {rule}", money(cost), context.currency, job, decimal_text(cost)),
+        Stat(
+            "Cost",
+            money(cost),
+            context.currency,
+            job,
+            decimal_text(cost),
+            answers=(context.figure(TOTAL, cost),),
+        ),
         Stat("Pots", f"{len(pots):,}", "", "cost pools that this job has a share of"),
         *([Stat("Bill lines", f"{len(lines):,}")] if context.viewer.sees_all else []),
     ]
     checks = [
         Check(
-            f"The shares add up to {money(found.explained)} {context.currency}; the book has {money(found.stored)}. "
+            f"The shares add up to {money(explained)} {context.currency}; the book has {money(stored)}. "
             "Both are compared to the last digit.",
-            found.explained == found.stored,
+            explained == stored,
         ),
         *cost_trace.book_checks(context),
     ]
-    breadcrumbs = [(cost_trace.TITLE, context.link("/cost-trace", rule=None)), (job, context.job_link(job))]
+    others = dict.fromkeys(NARROWED_BY)
+    breadcrumbs = [
+        (cost_trace.TITLE, context.link("/cost-trace", **others)),
+        (job, context.link(job_path(job), **others)),
+    ]
     panels = [_flow(context, job, pots, lines), _pots(context, pots), _lines(context, lines)]
     extra = {"panel_parameters": {"job": job}}
     return Page("Cost trace of a job", panels, stats, breadcrumbs, checks=checks, extra=extra)
+
+
+def _explained(context: RequestContext, job: str) -> tuple[Rows, Rows, Decimal, Decimal]:
+    """The pots and lines of what is selected of a job in all months of the window, their sum, and that of the books."""
+    question = context.job_question(job)
+    is_part = len(question.filters) > 1 or question.days is not None or question.scope != "full"
+    pots: Rows = []
+    lines: Rows = []
+    explained = stored = Decimal(0)
+    is_known = False
+    for book in context.books:
+        basis, currency = question.basis, context.currency
+        if currency not in context.run(_currencies, books=[book]):
+            continue
+        found = explain(context.book_reader, context.viewer, book, job, basis, currency, question if is_part else None)
+        if found is None:
+            continue
+        is_known = True
+        pots += found.pots
+        lines += [line | {"month": str(book.month)} for line in found.lines]
+        explained, stored = explained + found.explained, stored + found.stored
+    if not is_known:
+        do = f"Search the list of jobs, or choose another period than {context.window}."
+        raise NotFoundError(f"job {job}", "no such job in this period", do)
+    return pots, lines, explained, stored
+
+
+def _currencies(opened: OpenBooks) -> list[str]:
+    return opened.currencies
 
 
 def _flow(context: RequestContext, job: str, pots: Rows, lines: Rows) -> Panel:
@@ -77,7 +117,7 @@ def _flow(context: RequestContext, job: str, pots: Rows, lines: Rows) -> Panel:
     ]
     columns = [
         Column("file", "File" if context.viewer.sees_all else "Source"),
-        Column("rule", "Rule", "text", lambda row: context.link_here(rule=row["rule"])),
+        Column("rule", "Rule", "text", lambda row: context.link_here(rule=row["rule"]), plain_link=True),
         Column("category", "Category"),
         Column("part", f"Share {context.currency}", "money", estimated="estimated"),
     ]
@@ -97,7 +137,7 @@ def _origin(line: Mapping[str, Any]) -> str:
 def _pots(context: RequestContext, pots: Rows) -> Panel:
     largest = sorted(pots, key=lambda pot: -abs(pot["part"]))[:MOST_ROWS]
     arithmetic = _arithmetic_of_pot if context.viewer.sees_all else _own_arithmetic
-    rows = [pot | {"period": _period(pot), "arithmetic": arithmetic(pot)} for pot in largest]
+    rows = [pot | {"period": period(pot), "arithmetic": arithmetic(pot)} for pot in largest]
     columns = [
         Column("period", "Period", "id"),
         Column("attempt", "Attempt", "count", minor=True),
@@ -123,15 +163,13 @@ def _lines(context: RequestContext, lines: Rows) -> Panel:
     largest = sorted(lines, key=lambda line: -abs(line["part"]))[:MOST_ROWS]
     if not context.viewer.sees_all:
         return _own_lines(context, lines, largest)
-    rows = [
-        line | {"period": _period(line), "location": _location(line["file"], line["file_line"])} for line in largest
-    ]
+    rows = [line | {"period": period(line), "location": location(line["file"], line["file_line"])} for line in largest]
     columns = [
-        Column("location", "File and line", "id", lambda row: _line_link(context, row)),
+        Column("location", "File and line", "id", lambda row: line_link(context, row)),
         Column("period", "Period", "id"),
         Column("rule", "Rule", "id", minor=True),
         Column("description", "Description", "wide", minor=True),
-        Column("line_amount", f"Line {context.currency}", "money"),
+        Column("line_amount", f"Line {context.currency}", "money", lambda row: line_link(context, row)),
         Column("part", f"Share {context.currency}", "money", estimated="estimated"),
     ]
     foot = {"location": "Total"} | add_up(lines, "part", "estimated")
@@ -142,7 +180,7 @@ def _lines(context: RequestContext, lines: Rows) -> Panel:
 
 def _own_lines(context: RequestContext, lines: Rows, largest: Rows) -> Panel:
     """The job's part of the bill, without what a line is in total or where it is on the bill."""
-    rows = [line | {"period": _period(line), "arithmetic": _own_arithmetic(line)} for line in largest]
+    rows = [line | {"period": period(line), "arithmetic": _own_arithmetic(line)} for line in largest]
     columns = [
         Column("period", "Period", "id"),
         Column("rule", "Rule", "id", minor=True),
@@ -161,8 +199,13 @@ def _title(name: str, rows: Rows) -> str:
     return f"{name}, top {MOST_ROWS} of {len(rows):,}" if len(rows) > MOST_ROWS else name
 
 
-def _line_link(context: RequestContext, row: Mapping[str, Any]) -> str:
-    return context.link("/cost-trace/line", delivery=row["delivery"], line=row["line"], rule=None)
+def line_link(context: RequestContext, row: Mapping[str, Any]) -> FigureLink | None:
+    """The link from a bill line's amount to its payers: all of the line, whatever is selected of it."""
+    if row["line"] < 0:  # the reversed line of a closed month
+        return None
+    place = {"delivery": row["delivery"], "line": row["line"], "from_": row["month"], "to": row["month"]}
+    whole = dict.fromkeys((*FILTERS, "scope"))
+    return context.drill("/cost-trace/line", TOTAL, row["line_amount"], **(whole | place))
 
 
 def line_page(context: RequestContext, delivery: int, line: int) -> Page:
@@ -170,13 +213,21 @@ def line_page(context: RequestContext, delivery: int, line: int) -> Page:
     require_full_visibility(context.viewer)
     with context.book_reader.account(context.book) as (engine, account):
         found = reopen.payers_of_stored_line(engine, account, delivery, line)
+        converted = reopen.converted_lines(context.book_reader.store, engine, [(delivery, line)]) if found else []
     if found is None:
         do = "Open a job's cost trace and choose one of its bill lines."
         raise NotFoundError("line", f"{context.book.month} has no line {line} of delivery {delivery}", do)
     basis, currency = context.question.basis, str(found.line["currency"])
     amount, parts = found.line[basis], found.parts[basis]
     stats = [
-        Stat("Bill line", money(amount), currency, _location(found.file, found.file_line), decimal_text(amount)),
+        Stat(
+            "Bill line",
+            money(amount),
+            currency,
+            location(found.file, found.file_line),
+            decimal_text(amount),
+            answers=() if amount is None else (Figure(TOTAL, amount, currency, basis),),
+        ),
         Stat("Payers", f"{len({row['payer'] for row in found.payers}):,}"),
     ]
     checks = [
@@ -194,7 +245,7 @@ def line_page(context: RequestContext, delivery: int, line: int) -> Page:
     ]
     breadcrumbs = [(cost_trace.TITLE, context.link("/cost-trace"))]
     extra = {"panel_parameters": {"delivery": delivery, "line": line}}
-    panels = [_payers(context, found, f"/api/v1/lines/{delivery}/{line}")]
+    panels = [_payers(context, found, f"/api/v1/lines/{delivery}/{line}"), *map(_conversion, converted)]
     return Page("Payers of a bill line", panels, stats, breadcrumbs, facts, checks, extra)
 
 
@@ -219,8 +270,8 @@ def _payers(context: RequestContext, found: LinePayers, api_path: str) -> Panel:
         Column("arithmetic", "Line × weight / total weight", "arithmetic", minor=True),
         Column("cost", f"Share {currency}", "money", estimated="estimated"),
     ]
-    location = _location(found.file, found.file_line)
-    flows = [((location, row["rule"], row["job"] or row["payer"]), row[basis]) for row in found.payers]
+    place = location(found.file, found.file_line)
+    flows = [((place, row["rule"], row["job"] or row["payer"]), row[basis]) for row in found.payers]
     chart = flow_chart.sankey(flows, currency, 16)
     total = found.parts[basis]
     foot = {"payer": "Total", "cost": total, "estimated": total if is_estimated else None}
@@ -231,15 +282,35 @@ def _payers(context: RequestContext, found: LinePayers, api_path: str) -> Panel:
     return Panel("payers", title, columns, rows, 12, "", chart, "", foot, table_open=True, more=more)
 
 
+def _conversion(one: reopen.ConvertedLine) -> Panel:
+    """The row of a native bill, the mapping and the FOCUS line side by side; below them what no mapping reads."""
+    rows = side_by_side(one.conversion)
+    named = {word for row in rows for word in re.findall(r"([^=, ]+)=", row["native_columns"])}
+    rows += [
+        {"native_columns": f"{name}={value}", "mapping": "", "focus_column": "", "focus_value": ""}
+        for name, value in one.conversion.native.items()
+        if value is not None and name not in named
+    ]
+    columns = [
+        Column("native_columns", "Row on the bill", "wide"),
+        Column("mapping", "Mapping", "wide", minor=True),
+        Column("focus_column", "FOCUS column"),
+        Column("focus_value", "FOCUS value", "wide"),
+    ]
+    title = f"From the row at {location(one.file, one.file_line)} to FOCUS"
+    about = "The bill is in its provider's own format. Each FOCUS column is an expression over the row's columns."
+    return Panel("conversion", title, columns, rows, 12, about)
+
+
 def _job_link(context: RequestContext, row: Mapping[str, Any]) -> str | None:
     return context.link("/cost-trace/job", job=row["job"]) if row["job"] else None
 
 
-def _location(file: str, line: int) -> str:
+def location(file: str, line: int) -> str:
     return f"{PurePath(file).name}:{line}"
 
 
-def _period(row: Mapping[str, Any]) -> str:
+def period(row: Mapping[str, Any]) -> str:
     """The start and length of the period of a pot or line; the day, for cost allocated by spend over the month."""
     start, end = row["period_start"], row["period_end"]
     if not isinstance(start, datetime):

@@ -9,6 +9,7 @@ from trainfare.query import usage
 from trainfare.query.selection import NONE
 from trainfare.report.render import money
 from trainfare.serve.pages.context import RequestContext
+from trainfare.serve.pages.figures import chart_link
 from trainfare.serve.pages.panel import Column, Panel, Record, add_up, format_value, ratio
 
 MOST_MACHINES = 24
@@ -152,7 +153,7 @@ def checkpoints(context: RequestContext) -> Panel:
                         "name": row["job"],
                         "x": decimal_text(Decimal(row["interval_seconds"]) / 60),
                         "y": decimal_text(Decimal(row["writing_seconds"])),
-                        "link": context.job_link(row["job"]),
+                        **chart_link(context.job_interval(row["job"], int(row["interval_seconds"]))),
                     }
                     for row in timed
                     if row["team"] == team

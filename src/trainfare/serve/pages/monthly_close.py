@@ -7,14 +7,18 @@ from typing import Any
 
 from trainfare.books.compare import causes, difference
 from trainfare.errors import TrainfareError
-from trainfare.query import cost
+from trainfare.money import decimal_text
+from trainfare.query import cost, trend
 from trainfare.query import reconcile as reconciling
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import NONE
+from trainfare.report.render import money
 from trainfare.report.statements.formats import FORMATS
 from trainfare.serve.pages import spend
 from trainfare.serve.pages.context import RequestContext
-from trainfare.serve.pages.panel import Column, Page, Panel, Record, add_up
+from trainfare.serve.pages.figures import TOTAL, FigureLink, Link
+from trainfare.serve.pages.panel import Column, Page, Panel, Record, Stat, add_up
+from trainfare.serve.pages.query import FILTERS
 from trainfare.store import Book, BookFiles
 from trainfare.store.records import Closing
 from trainfare.tables import ESTIMATED, LABELS
@@ -24,7 +28,31 @@ MOST_CHANGES = 100
 
 def page(context: RequestContext) -> Page:
     panels = [build(context) for name, build in PANELS.items() if name != "payer-changes" or context.book.version > 1]
-    return Page("Monthly close", [panel for panel in panels if panel.rows or panel.name != "conversions"])
+    shown = [panel for panel in panels if panel.rows or panel.name != "conversions"]
+    return Page("Monthly close", shown, [total_stat(context)], ignored_filters="A month is closed as a whole")
+
+
+def total_stat(context: RequestContext) -> Stat:
+    """The total of the month, whatever the filters: it is closed as a whole."""
+    question = replace(context.question, days=None, filters=(), scope="full")
+    sums = context.run(trend.by_payer_kind, question, books=[context.book])
+    return Stat(
+        f"Total of {context.book.month}",
+        money(sums["total"]),
+        context.currency,
+        f"{money(sums['estimated'])} of it estimated" if sums["estimated"] else f"version {context.book.version}",
+        decimal_text(sums["total"]),
+        _whole_month(context, "/cost-trace", context.book, sums["total"]),
+        answers=(context.figure(TOTAL, sums["total"]),),
+    )
+
+
+def _whole_month(
+    context: RequestContext, path: str, book: Book, value: Decimal | None, /, **changed: object
+) -> FigureLink | None:
+    """The link from an amount of a whole month: it drops the filters, which do not apply to this page."""
+    month = {"from_": str(book.month), "to": str(book.month), "currency": context.currency}
+    return context.drill(path, TOTAL, value, **(dict.fromkeys((*FILTERS, "scope")) | month | changed))
 
 
 def versions(context: RequestContext) -> Panel:
@@ -41,19 +69,26 @@ def versions(context: RequestContext) -> Panel:
             "estimated": _total(book, basis, currency, ESTIMATED),
             "status": _status(book, book.id in current, context.closing(book) if book.closed else None),
             "muted": book.id not in current,
+            "book": book,
         }
         for book in sorted(context.published.books, key=lambda book: (book.month, book.version), reverse=True)
     ]
+
+    def of_month(row: Record) -> Link | None:
+        """The page of a month; superseded versions have none, and neither has a month without this currency."""
+        has_total = row["book"].id in current and any(
+            (one.basis, one.currency) == (basis, currency) for one in row["book"].totals
+        )
+        return _whole_month(context, "/monthly-close", row["book"], row["total"]) if has_total else None
+
     columns = [
-        Column(
-            "month", "Month", "key", lambda row: context.link("/monthly-close", from_=row["month"], to=row["month"])
-        ),
+        Column("month", "Month", "key", of_month),
         Column("version", "Version", "count"),
         Column("status", "Status"),
         Column("built", "Built", "time", minor=True),
         Column("through", "Billed through", "time", minor=True),
         Column("shares", "Shares", "count", minor=True),
-        Column("total", f"Total {currency}", "money", estimated="estimated"),
+        Column("total", f"Total {currency}", "money", of_month, estimated="estimated"),
     ]
     note = (
         "To close a month: trainfare close YYYY-MM. Later bills and corrections are booked as adjustments in the next "
@@ -87,7 +122,7 @@ def statements(context: RequestContext) -> Panel:
     by = context.query.get("by", "cost_center")
     if by not in LABELS:
         raise TrainfareError("by", f"statements cannot be made by '{by}'", f"Use one of {', '.join(LABELS)}.")
-    question = replace(context.question, days=None, filters=())
+    question = replace(context.question, days=None, filters=(), scope="full")
     rows = [
         {"value": row.group[by] or NONE, "cost": row.cost, "estimated": row.estimated}
         | {form: form.upper() for form in FORMATS}
@@ -97,10 +132,13 @@ def statements(context: RequestContext) -> Panel:
     def download(form: str) -> Callable[[Record], str]:
         return lambda row: context.link(f"/statements/{context.book.month}.{form}", by=by, value=row["value"])
 
+    def trace(row: Record) -> Link | None:
+        return _whole_month(context, "/cost-trace", context.book, row["cost"], **{by: row["value"], "payer": "jobs"})
+
     name = by.replace("_", " ")
     columns = [
-        Column("value", name.capitalize(), "key"),
-        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("value", name.capitalize(), "key", trace),
+        Column("cost", f"Cost {context.currency}", "money", trace, estimated="estimated"),
         *(Column(form, "", "text", download(form)) for form in FORMATS),
     ]
     foot = {"value": "Total"} | add_up(rows, "cost", "estimated")
@@ -124,12 +162,17 @@ def reconciliation(context: RequestContext) -> Panel:
         }
         for row in context.run(reconciling.reconcile, "source", books=[context.book])
     ]
+
+    def trace(row: Record) -> Link | None:
+        own = {"source": row["source"], "currency": row["currency"]}
+        return _whole_month(context, "/cost-trace", context.book, row["allocated"], **own)
+
     columns = [
-        Column("source", "Source"),
+        Column("source", "Source", "key", trace),
         Column("currency", "Currency", minor=True),
         Column("lines", "Lines", "count", minor=True),
         Column("bill", "Bill", "money"),
-        Column("allocated", "Allocated", "money", estimated="estimated"),
+        Column("allocated", "Allocated", "money", trace, estimated="estimated"),
         Column("difference", "Difference", "money"),
     ]
     about = f"{_version(context)}, {basis} cost. The bill and the allocated shares are added up independently."
@@ -143,10 +186,17 @@ def _version(context: RequestContext) -> str:
 def payers(context: RequestContext) -> Panel:
     question = context.question
     rows = context.run(reconciling.by_payer, question.basis, question.currency, books=[context.book])
+
+    def trace(row: Record) -> Link | None:
+        kind = {"attempt": "attempts", "label": "labels"}.get(row["payer_kind"], row["payer_kind"])
+        own = {"payer": kind, "reason": row["reason"] or NONE}
+        path = "/unallocated" if kind == "unallocated" else "/cost-trace"
+        return _whole_month(context, path, context.book, row["cost"], **own)
+
     columns = [
         Column("payer_kind", "Payer", "payer_kind"),
         Column("reason", "Reason", "wide"),
-        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("cost", f"Cost {context.currency}", "money", trace, estimated="estimated"),
     ]
     foot = {"payer_kind": "Total"} | add_up(rows, "cost", "estimated")
     return Panel("payers", "Cost by payer and reason", columns, rows, 7, foot=foot, tall=True)

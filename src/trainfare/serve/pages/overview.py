@@ -13,7 +13,8 @@ from trainfare.query.window import Window
 from trainfare.report.render import money
 from trainfare.serve.pages import labels, spend
 from trainfare.serve.pages.context import RequestContext
-from trainfare.serve.pages.panel import Column, Page, Panel, Stat, format_value, ratio
+from trainfare.serve.pages.figures import ALLOCATED, BILLED, ESTIMATED, JOBS, TOTAL, Link, chart_link
+from trainfare.serve.pages.panel import Column, Page, Panel, Record, Stat, format_value, ratio
 
 
 def page(context: RequestContext) -> Page:
@@ -35,8 +36,9 @@ def stats(context: RequestContext) -> list[Stat]:
             context.currency,
             f"{money(now['estimated'])} of it estimated" if now["estimated"] else "",
             decimal_text(now["total"]),
-            context.link("/cost-trace"),
+            context.drill("/cost-trace", TOTAL, now["total"]),
             *_change(context, now["total"], before["total"] if before else None),
+            answers=(context.figure(TOTAL, now["total"]),),
         ),
         Stat(
             "Allocated cost",
@@ -44,20 +46,19 @@ def stats(context: RequestContext) -> list[Stat]:
             context.currency,
             f"{overall.jobs:,} {'job' if overall.jobs == 1 else 'jobs'}",
             decimal_text(now["jobs"]),
-            context.link("/jobs"),
+            context.drill("/jobs", ALLOCATED, now["jobs"]),
             *_change(context, now["jobs"], before["jobs"] if before else None),
         ),
         Stat(
             "Cost per training hour",
-            money(overall.rate),
+            labels.rate(overall),
             f"{context.currency} / {'GPU' if context.question.per == 'gpu' else 'wall'} h",
-            f"median {money(overall.rate_median)}, p95 {money(overall.rate_p95)}",
+            labels.rate_detail(overall) or f"median {money(overall.rate_median)}, p95 {money(overall.rate_p95)}",
             decimal_text(overall.rate),
             None,
             *_change(context, overall.rate, old_rate),
         ),
-        _percent_stat(context, "idle", now, before),
-        _percent_stat(context, "unallocated", now, before),
+        *(_percent_stat(context, kind, now, before) for kind in ("idle", "unallocated") if context.selects(kind)),
         *spend.budget_stats(context, now["total"]),
     ]
 
@@ -75,7 +76,7 @@ def _percent_stat(
         "of total",
         f"{money(now[kind])} {context.currency}",
         decimal_text(now[kind]),
-        context.link("/cost-trace", payer=kind),
+        context.drill_kind("/unallocated" if kind == "unallocated" else "/cost-trace", TOTAL, now[kind], kind),
         versus=versus,
     )
 
@@ -101,18 +102,23 @@ def teams(context: RequestContext) -> Panel:
             "estimated": row.estimated,
             "part": ratio(row.cost, total),
             "rate": row.rate,
+            "at_least": row.at_least,
         }
         for row in by_team
     ]
+
+    def jobs_of_team(row: Record) -> Link | None:
+        return context.drill_kind("/jobs", ALLOCATED, row["cost"], "jobs", team=row["team"] or NONE)
+
     columns = [
-        Column("team", "Team", "key", lambda row: context.link("/jobs", team=row["team"] or NONE)),
-        Column("jobs", "Jobs", "count"),
-        Column("gpu_seconds", "GPU h", "hours"),
+        Column("team", "Team", "key", jobs_of_team),
+        Column("jobs", "Jobs", "count", minor=True),
+        Column("gpu_seconds", "GPU h", "hours", minor=True),
         Column(
             "cost",
             f"Cost {context.currency}",
             "money",
-            lambda row: context.link("/cost-trace", team=row["team"] or NONE),
+            lambda row: context.drill_kind("/cost-trace", TOTAL, row["cost"], "jobs", team=row["team"] or NONE),
             estimated="estimated",
         ),
         Column("part", "% of jobs", "percent"),
@@ -133,7 +139,7 @@ def _team_treemap(context: RequestContext, by_team: list[Row]) -> dict[str, Any]
             "name": row.group["team"] or NONE,
             "value": decimal_text(row.cost),
             "rate": decimal_text(row.rate),
-            "link": context.link("/jobs", team=row.group["team"] or NONE),
+            **chart_link(context.drill_kind("/jobs", ALLOCATED, row.cost, "jobs", team=row.group["team"] or NONE)),
             "children": [
                 tile
                 for part in by_project
@@ -150,16 +156,18 @@ def _team_treemap(context: RequestContext, by_team: list[Row]) -> dict[str, Any]
 def _project_tiles(context: RequestContext, team: str | None, project: Row) -> list[dict[str, Any]]:
     """The tiles of a project: one for its billed cost, one for its estimated cost."""
     name, cost_ = project.group["project"] or NONE, project.cost or Decimal(0)
-    common = {
-        "rate": decimal_text(project.rate),
-        "link": context.link("/jobs", team=team or NONE, project=project.group["project"] or NONE),
-    }
+    group = {"team": team or NONE, "project": name}
+
+    def tile(measure: str, value: Decimal) -> dict[str, Any]:
+        link = chart_link(context.drill_kind("/jobs", measure, value, "jobs", **group))
+        return {"value": decimal_text(value), "rate": decimal_text(project.rate), **link}
+
     billed, estimated = cost_ - project.estimated, project.estimated
     tiles = []
     if billed > 0:
-        tiles.append({"name": name, "value": decimal_text(billed)} | common)
+        tiles.append({"name": name} | tile(BILLED, billed))
     if estimated > 0:
-        tiles.append({"name": f"{name}, estimated", "value": decimal_text(estimated), "hatched": True} | common)
+        tiles.append({"name": f"{name}, estimated", "hatched": True} | tile(ESTIMATED, estimated))
     return tiles
 
 
@@ -167,13 +175,13 @@ def top_jobs(context: RequestContext) -> Panel:
     found = context.run(jobs.jobs, context.question, Listing(limit=10))
     rows = [row | {"part": ratio(row["cost"], found.cost)} for row in found.rows]
     columns = [
-        Column("job", "Job", "key", lambda row: context.job_link(row["job"])),
+        Column("job", "Job", "key", lambda row: context.job_figure(row["job"], row["cost"])),
         Column("team", "Team", "key", minor=True),
         Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
         Column("part", "% of jobs", "percent"),
         Column("rate", labels.rate_title(context), "rate"),
     ]
-    more = (f"All {found.count:,} jobs", context.link("/jobs"))
+    more = (f"All {found.count:,} jobs", context.drill("/jobs", JOBS, found.count) or "")
     return Panel("top-jobs", "Top 10 jobs by cost", columns, rows, 5, more=more)
 
 
@@ -184,15 +192,36 @@ def unallocated(context: RequestContext) -> Panel:
         {"reason": reason, "cost": amount, "estimated": found.estimated_by_reason[reason], "part": ratio(amount, total)}
         for reason, amount in found.reasons
     ]
+
+    def of_reason(row: Record) -> Link | None:
+        return context.drill_kind("/unallocated", TOTAL, row["cost"], "unallocated", reason=row["reason"])
+
     columns = [
-        Column("reason", "Reason", "wide"),
-        Column("cost", f"Cost {context.currency}", "money", estimated="estimated"),
+        Column("reason", "Reason", "wide", of_reason),
+        Column("cost", f"Cost {context.currency}", "money", of_reason, estimated="estimated"),
         Column("part", "% of total", "percent"),
     ]
     foot = {"reason": "Unallocated", "cost": found.cost, "estimated": found.estimated}
     empty = ("Everything is allocated", "Every charge is allocated to a payer or is non-training.")
-    more = ("Allocate with a rule", context.link("/rules"))
-    return Panel("unallocated", "Unallocated cost by reason", columns, rows, 5, foot=foot, empty=empty, more=more)
+    if not context.selects("unallocated"):
+        empty = (
+            "Not part of this selection",
+            "Unallocated cost belongs to no job or team, so a filter by one of them leaves it out. Remove the filter to "
+            "see it."
+            if context.viewer.sees_all
+            else "You see the cost of your own jobs. Ask finance for unallocated cost.",
+        )
+    more = ("Services, resources, tags and settings that would fix it", context.link("/unallocated", payer=None))
+    return Panel(
+        "unallocated",
+        "Unallocated cost by reason",
+        columns,
+        rows,
+        5,
+        foot=foot,
+        empty=empty,
+        more=more if rows else None,
+    )
 
 
 def changes(context: RequestContext) -> Panel:

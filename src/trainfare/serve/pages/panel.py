@@ -10,6 +10,7 @@ from trainfare.money import decimal_text
 from trainfare.report.records import json_value
 from trainfare.report.render import NO_VALUE, NONE, hours, money
 from trainfare.serve.pages import labels
+from trainfare.serve.pages.figures import Figure, FigureLink, Link
 
 Record = Mapping[str, Any]
 NUMBERS = frozenset(
@@ -29,7 +30,8 @@ class Column:
     name: str
     title: str
     kind: str = "text"
-    link: Callable[[Record], str | None] | None = None
+    link: Callable[[Record], Link | None] | None = None
+    """The link of a value. A number leads to the page that shows the same number."""
     sort_link: str = ""
     """The URL that sorts by this column, if the table can be sorted."""
     sorted: str = ""
@@ -46,7 +48,10 @@ class Column:
         return self.kind in NUMBERS
 
     def text(self, record: Record) -> str:
-        return format_value(self.kind, record.get(self.name))
+        value, bound = record.get(self.name), record.get("at_least")
+        if self.name == "rate" and value is None and bound is not None:
+            return f"≥ {format_value(self.kind, bound)}"  # no day is billed in full
+        return format_value(self.kind, value)
 
     def exact(self, record: Record) -> str | None:
         """All digits of an amount, for its tooltip."""
@@ -60,8 +65,8 @@ class Column:
             return ""
         return "estimated" if estimated == amount else f"{decimal_text(estimated)} of it estimated"
 
-    def href(self, record: Record) -> str | None:
-        return self.link(record) if self.link and record.get(self.name) is not None else None
+    def target(self, record: Record) -> Link | None:
+        return self.link(record) if self.link and (self.kind == "key" or record.get(self.name) is not None) else None
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class Panel:
     """Whether the table stays open below the chart."""
     tall: bool = False
     """Whether it is as high as the two panels beside it."""
-    more: tuple[str, str] | None = None
+    more: tuple[str, Link] | None = None
     """A link to more rows: its text and URL."""
 
     @property
@@ -100,11 +105,13 @@ class Stat:
     unit: str = ""
     detail: str = ""
     exact: str | None = None
-    link: str | None = None
+    link: FigureLink | None = None
     delta: str = ""
     direction: str = ""
     versus: str = ""
     """What the change is measured against."""
+    answers: tuple[Figure, ...] = ()
+    """The figures that it shows, for links that lead here."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,10 @@ class Page:
     facts: Sequence[tuple[str, str, str | None]] = ()
     checks: Sequence[Check] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    own_filters: tuple[str, ...] = ()
+    """Parameters of this page alone that filter it, besides the filters of all pages."""
+    ignored_filters: str = ""
+    """Why the filters do not apply to this page; empty if they do."""
 
 
 @dataclass(frozen=True)

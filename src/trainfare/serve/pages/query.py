@@ -7,16 +7,22 @@ from urllib.parse import urlencode
 
 from trainfare.errors import TrainfareError
 from trainfare.query.cost import RATE_DENOMINATORS, SCOPES
-from trainfare.query.selection import PAYER_KINDS, Filters
+from trainfare.query.selection import PAYER_FILTERS, Filters
 from trainfare.query.window import Window, between
 from trainfare.tables import BASES, LABELS
 
+DRILL_FILTERS = ("job", "attempt", "attempt_state", "resource", "reason", "day")
+"""Filters of one drill-down: links from figures keep them, links to other pages do not."""
 FILTERS = (
     *LABELS,
     *("category", "rule", "source", "account", "payer", "pool", "gpu_model", "cluster", "region", "machine", "state"),
+    *DRILL_FILTERS,
 )
 CHOICES = {"basis": BASES, "per": tuple(RATE_DENOMINATORS), "scope": SCOPES, "compare": ("on", "off")}
-SHARED = ("from", "to", "basis", "per", "scope", "currency", "compare", "version", "theme", *FILTERS)
+SHARED = (
+    *("from", "to", "basis", "per", "scope", "currency", "compare", "version", "theme"),
+    *(key for key in FILTERS if key not in DRILL_FILTERS),
+)
 """Parameters that links carry from page to page."""
 
 
@@ -71,7 +77,7 @@ def parse_query(parameters: Mapping[str, Iterable[str]], now: datetime | None = 
     query = PageQuery(pairs, None)
     for name, known in CHOICES.items():
         _require_known(name, [query.get(name)] if query.get(name) else [], known)
-    _require_known("payer", query.get_all("payer"), PAYER_KINDS)
+    _require_known("payer", query.get_all("payer"), PAYER_FILTERS)
     start, end = query.get("from"), query.get("to")
     if not (start or end):
         return query

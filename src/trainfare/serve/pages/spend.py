@@ -1,6 +1,6 @@
 """Spend by month and by day, the forecast, and the budget."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -9,12 +9,14 @@ from trainfare.money import decimal_text
 from trainfare.period import Month
 from trainfare.query import conversions, trend
 from trainfare.query.conversions import Conversion
+from trainfare.query.open_books import OpenBooks
 from trainfare.query.selection import PAYER_KINDS, Selection
 from trainfare.report import outlook
 from trainfare.report.forecast import INTERVAL_PERCENT, METHOD_DESCRIPTIONS
 from trainfare.report.outlook import EVERYTHING, Outlook
 from trainfare.report.render import money
 from trainfare.serve.pages.context import RequestContext
+from trainfare.serve.pages.figures import TOTAL, Link, chart_link
 from trainfare.serve.pages.panel import (
     Column,
     Panel,
@@ -43,11 +45,17 @@ def by_month(context: RequestContext) -> Panel:
     """Every month with a book, regardless of the window, and the next one: a trend needs its history."""
     question = replace(context.question, days=None)
     books = context.current_books[-MOST_MONTHS:]
-    sums = [_sums(context.run(trend.by_origin, question, books=[book])) for book in books]
+    currency = (question.currency, question.basis)
+    sums = [
+        _sums(context.run(trend.by_origin, question, books=[book]))
+        if context.run(_has, *currency, books=[book])
+        else None
+        for book in books
+    ]
     forecasts = {one.month: one for one in context.outlooks if one.scope == EVERYTHING}
     rows: list[dict[str, Any]] = [
         {"month": str(book.month), "state": "closed" if context.closing(book) else "open"}
-        | _by_payer_kind(found)
+        | ({} if found is None else _by_payer_kind(found))
         | _interval(forecasts.get(book.month))
         for book, found in zip(books, sums, strict=True)
     ]
@@ -57,26 +65,32 @@ def by_month(context: RequestContext) -> Panel:
         if one.so_far is None and one.forecast.amount
     ]
 
-    def month_link(row: Record) -> str | None:
+    def month_link(row: Record) -> Link | None:
         """The overview of a month; a month that is only forecast has none."""
-        return context.link("/", from_=row["month"], to=row["month"]) if "total" in row else None
+        days = {"from_": row["month"], "to": row["month"]}
+        return context.drill("/", TOTAL, row.get("total"), **days, currency=context.currency)
 
     columns = [
         Column("month", "Month", "key", month_link),
         Column("state", "Status"),
-        *_money_columns(context),
+        *_money_columns(context, lambda row: {"from_": row["month"], "to": row["month"], "currency": context.currency}),
         Column("forecast", "Forecast", "money"),
         Column("low", "Low", "money"),
         Column("high", "High", "money"),
     ]
     chart = _month_chart(context, rows, forecasts.values())
-    chart["links"] = [month_link(row) for row in rows]
+    chart |= bar_links([month_link(row) for row in rows])
     about = "Dashed: forecast. Click a month to open it."
     return Panel("by-month", "Spend by month and forecast", columns, rows, 5, about, chart)
 
 
-def _month_chart(context: RequestContext, rows: Sequence[Record], forecasts: Iterable[Outlook]) -> dict[str, Any]:
-    built = [row for row in rows if "total" in row]
+def _has(opened: OpenBooks, currency: str, basis: str) -> bool:
+    """Whether the bill states anything in this currency, on this cost basis."""
+    return currency in opened.currencies and basis in opened.known_bases(currency)
+
+
+def _month_chart(context: RequestContext, rows: Sequence[Record], forecasts: Collection[Outlook]) -> dict[str, Any]:
+    built = [row for row in rows if row["state"] != "forecast"]
     budget = next((one.budget for one in forecasts), None)
     lines = [{"name": "Budget", "values": [decimal_text(budget)] * len(rows)}] if budget else []
     return {
@@ -87,7 +101,7 @@ def _month_chart(context: RequestContext, rows: Sequence[Record], forecasts: Ite
         "series": [*payer_kind_series(built), *_forecast_series(rows)],
         "totals": [decimal_text(row.get("total")) for row in rows],
         "intervals": {
-            "name": INTERVAL,
+            "name": f"{INTERVAL}, unreliable" if any(_is_unreliable(one) for one in forecasts) else INTERVAL,
             "ranges": [
                 [index, decimal_text(row["low"]), decimal_text(row["high"])]
                 for index, row in enumerate(rows)
@@ -136,9 +150,32 @@ def _by_payer_kind(sums: Sums) -> dict[str, Decimal]:
     return row | estimated | totals
 
 
-def _money_columns(context: RequestContext) -> list[Column]:
-    kinds = [Column(kind, PAYER_NAMES[kind], "money", estimated=f"{kind}_estimated") for kind in PAYER_KINDS]
-    return [*kinds, Column("total", f"Total {context.currency}", "money", estimated="estimated")]
+def _money_columns(context: RequestContext, period: Callable[[Record], dict[str, object]]) -> list[Column]:
+    """The cost of each kind of payer and the total, each with the link to its cost trace."""
+
+    def trace(kind: str) -> Callable[[Record], Link | None]:
+        return lambda row: context.drill_kind("/cost-trace", TOTAL, row.get(kind), kind, **period(row))
+
+    def total(row: Record) -> Link | None:
+        return context.drill("/cost-trace", TOTAL, row.get("total"), **period(row))
+
+    kinds = [
+        Column(
+            kind,
+            PAYER_NAMES[kind],
+            "money",
+            trace(kind) if context.selects(kind) else None,
+            estimated=f"{kind}_estimated",
+        )
+        for kind in PAYER_KINDS
+    ]
+    return [*kinds, Column("total", f"Total {context.currency}", "money", total, estimated="estimated")]
+
+
+def bar_links(links: Sequence[Link | None]) -> dict[str, Any]:
+    """The fields of a chart of bars: where each leads, and the question of its total."""
+    found = [chart_link(link) for link in links]
+    return {"links": [one["link"] for one in found], "questions": [one["question"] for one in found]}
 
 
 def payer_kind_series(rows: Sequence[Record]) -> list[dict[str, Any]]:
@@ -162,8 +199,13 @@ def by_day(context: RequestContext) -> Panel:
         "series": payer_kind_series(rows),
         "totals": [decimal_text(row["total"]) for row in rows],
     }
-    columns = [Column("day", "Day", "day"), *_money_columns(context)]
-    about = "Drag across days to zoom in. Click a legend entry to show it alone."
+
+    def day_link(row: Record) -> Link | None:
+        return context.drill("/cost-trace", TOTAL, row["total"], day=row["day"])
+
+    chart |= bar_links([day_link(row) for row in rows])
+    columns = [Column("day", "Day", "day", day_link), *_money_columns(context, lambda row: {"day": row["day"]})]
+    about = "Click a day to trace its cost, drag across days to zoom in. Click a legend entry to show it alone."
     note = "; ".join(conversions.describe(applied_rates(context, context.books)))
     note = note[:1].upper() + note[1:]
     return Panel("by-day", "Spend by day", columns, rows, 7, about, chart, foot=_by_payer_kind(_sums(found)), note=note)
@@ -215,6 +257,12 @@ def _coverage(covered: int | None, tested: int | None) -> str | None:
     return f"{covered} of {tested}{', unreliable' if covered < LOW_COVERAGE * tested else ''}"
 
 
+def _is_unreliable(one: Outlook) -> bool:
+    """Whether the interval contained less than half of the past outcomes it was predicted for."""
+    found = one.forecast
+    return found.covered is not None and bool(found.tested) and found.covered < LOW_COVERAGE * (found.tested or 0)
+
+
 def _budget_columns() -> list[Column]:
     return [
         Column("budget", "Budget", "money"),
@@ -240,4 +288,4 @@ def budget_stats(context: RequestContext, spent: Decimal) -> list[Stat]:
     if newest.month == context.book.month and newest.forecast.amount is not None:
         detail += f", {format_value('percent', newest.budget_fraction(newest.end))} expected"
     used = format_value("percent", ratio(spent, amount))
-    return [Stat("Budget used", used, "", detail, decimal_text(amount), "#forecast")]
+    return [Stat("Budget used", used, "", detail, decimal_text(amount))]

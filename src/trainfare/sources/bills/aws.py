@@ -86,6 +86,19 @@ def _of_product(field: str, key: str) -> Field:
     return Field(field, derive=derive)
 
 
+def _without_prefix(tags: str) -> str:
+    """Return SQL for a map of tags as JSON, whose keys do not say that users chose them; AWS writes `_` for `:`."""
+    for before in ('{"', ',"'):  # a key follows these, and nothing else does: quotes in values are escaped
+        tags = f"replace({tags}, {quoted(before + 'user_')}, {quoted(before)})"
+    return tags
+
+
+def _made_json(raw: RawTable) -> frozenset[str]:
+    """Tags are made of a map, or of columns of their own; as text they may be anything."""
+    has_text = any(raw.is_text(column) for column in ("resource_tags", "tags"))
+    return frozenset({"SkuPriceDetails"} if has_text else {"SkuPriceDetails", "Tags"})
+
+
 def _tags(raw: RawTable) -> str | None:
     """Return SQL for the resource tags as JSON."""
     for column in ("resource_tags", "tags"):
@@ -93,11 +106,7 @@ def _tags(raw: RawTable) -> str | None:
             name, type_ = raw.column(column)
             if type_ == "VARCHAR":
                 return f"nullif(regexp_replace({name}, '([{{,][ ]*)\"user[:_]', '\\1\"', 'g'), '{{}}')"
-            text = f"CAST(to_json({name}) AS VARCHAR)"
-            for before in ('{"', ',"'):  # a key follows these, and nothing else does: quotes in values are escaped
-                for prefix in ("user_", "user:"):
-                    text = f"replace({text}, {quoted(before + prefix)}, {quoted(before)})"
-            return f"nullif({text}, '{{}}')"
+            return f"nullif({_without_prefix(f'CAST(to_json({name}) AS VARCHAR)')}, '{{}}')"
     pairs = []
     for low, (written, _) in raw.columns.items():
         for prefix in ("resourcetags/", "resource_tags_"):
@@ -364,6 +373,7 @@ LEGACY = NativeBill(
     recognizes=lambda head: _is_report(head) and not _is_version_2(head),
     check=_check,
     checks=CHECKS,
+    made_json=_made_json,
 )
 VERSION_2 = NativeBill(
     "aws-cur-2",
@@ -375,4 +385,5 @@ VERSION_2 = NativeBill(
     recognizes=lambda head: _is_report(head) and _is_version_2(head),
     check=_check,
     checks=CHECKS,
+    made_json=_made_json,
 )

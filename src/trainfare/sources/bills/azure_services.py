@@ -15,6 +15,10 @@ CATEGORIES = {
     "Databases": "sql (database|managed instance).*|azure database for.*|azure cosmos db|redis cache|azure cache.*",
     "Analytics": "azure (databricks|synapse analytics|data factory.*|data explorer|stream analytics)|event hubs|"
     "hdinsight|microsoft fabric|power bi.*",
+    "Security": "microsoft defender.*|security center|advanced threat protection|key vault|sentinel|"
+    "azure dedicated hsm|azure information protection",
+    "Management and Governance": "azure monitor|log analytics|application insights|insight and analytics|automation|"
+    "azure policy|azure grafana service|scheduler",
 }
 """Service categories of FOCUS, by pattern of the meter category in lower case."""
 BLOCK = r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([KMB])?(?:[^A-Za-z]|$)"

@@ -12,7 +12,7 @@ import duckdb
 from trainfare.engine.duckdb import quoted
 from trainfare.errors import Problems
 from trainfare.sources.bills import dialects
-from trainfare.sources.raw import FIRST_YEAR, LAST_YEAR, RESERVED_NAME, ROW_NUMBER, RawTable
+from trainfare.sources.raw import FIRST_YEAR, LAST_YEAR, RESERVED_NAME, ROW_NUMBER, RawTable, is_short_decimal
 from trainfare.tables import CHARGE_CATEGORIES, CHARGES, CONVERTED, MONEY
 
 AMOUNTS = {
@@ -159,7 +159,14 @@ def _finer(raw: RawTable, name: str) -> str:
     text, money = column if type_ == "VARCHAR" else f"CAST({column} AS VARCHAR)", raw.number(name, MONEY)
     is_rounded = f"TRY_CAST({text} AS {FINE}) <> {money}"
     is_lost = f"{money} = 0 AND TRY_CAST({text} AS DOUBLE) <> 0"
-    return f"CASE WHEN {is_rounded} OR {is_lost} THEN 1 ELSE 0 END"
+    is_short = f"WHEN {is_short_decimal(column)} THEN 0 " if type_ == "DOUBLE" else ""
+    return f"CASE {is_short}WHEN {is_rounded} OR {is_lost} THEN 1 ELSE 0 END"
+
+
+def have_finer_digits(raw: RawTable, names: Iterable[str]) -> bool:
+    """Return whether an amount in one of these columns has digits beyond 10^-12."""
+    finer = [sql for name in names if (sql := _finer(raw, name)) != "0"]
+    return bool(finer and raw.engine.rows(f"SELECT 1 FROM {raw.relation} WHERE {' + '.join(finer)} > 0 LIMIT 1"))
 
 
 def check(raw: RawTable, currency: str | None, problems: Problems) -> None:

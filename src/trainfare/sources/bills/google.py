@@ -238,6 +238,7 @@ READER = NativeBill(
     export_advice="Export the detailed usage cost table with all of its columns; see docs/howto/google-cloud.md.",
     recognizes=recognize,
     check=check,
+    made_json=lambda raw: frozenset({"Tags", "SkuPriceDetails"}),
     refine=refine,
     zone="UTC",
 )

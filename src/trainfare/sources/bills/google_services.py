@@ -21,6 +21,9 @@ CATEGORIES = {
     "Analytics": "bigquery.*|cloud (dataflow|dataproc|composer|data fusion|pub/sub)|dataproc|looker.*",
     "Databases": "cloud (sql|spanner|bigtable|memorystore.*|firestore|datastore)|alloydb.*|firestore|bigtable|"
     "memorystore.*|spanner",
+    "Security": "security command center.*|cloud key management service.*|secret manager|certificate authority service|"
+    "recaptcha.*|google security operations|chronicle.*",
+    "Management and Governance": "cloud (logging|monitoring|trace)|stackdriver.*",
 }
 """Service categories of FOCUS, by pattern of the service's name in lower case."""
 

@@ -164,6 +164,8 @@ class NativeBill:
     """Whether the times of charges, not only those of fields, are local times where they have no offset."""
     checks: tuple[BillCheck, ...] = ()
     """What the provider's own rules say about the rows, over the fields."""
+    made_json: Callable[[RawTable], frozenset[str]] = lambda raw: frozenset()
+    """Which of Tags and SkuPriceDetails the mapping makes of a file, as JSON objects: they need no check."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     """What is stored in the archived copy next to its columns."""
     KIND: Kind = Kind.BILL
@@ -211,7 +213,7 @@ class NativeBill:
         charges.check_times(raw, [c for f, c in given.items() if f.holds is Holds.TIME], problems)
         self.check(raw, problems)
         if len(problems.found) == before:
-            with converted(raw, self._mapped(raw, CHECKED)) as focus:
+            with converted(raw, self._mapped(raw, CHECKED - self.made_json(raw))) as focus:
                 charges.check(replace(focus, line_numbers=self._row_lines(raw)), options.currency, problems)
 
     def _row_lines(self, raw: RawTable) -> Callable[[Any], Any]:
@@ -236,9 +238,12 @@ class NativeBill:
             return self._check_rows(engine, file, options)
         if table is not CHARGES:
             return None
-        select = self.focus_rows(engine, file)
+        raw = self.opened(engine, file)
+        select = self.focus(raw)
         focus = RawTable(engine, f"({select})", file.location, _columns(engine, select), str(file.location))
         columns = charges.charge_columns(focus, options.currency, may_start_blank=True)
+        if "Tags" in self.made_json(raw):
+            columns["tags"] = focus.text("Tags")
         columns |= {
             "delivery": f"CAST({file.delivery} AS INTEGER)",
             "line": "line",
@@ -340,8 +345,10 @@ def amount_type(raw: RawTable, columns: Iterable[str]) -> str:
 
     With different types, the engine would cut off digits of one of them.
     """
-    types = [raw.column(column)[1] for column in columns]
-    return MONEY if all(_fits_money(type_) for type_ in types) else charges.FINE
+    given = list(columns)
+    if any(raw.is_text(column) for column in given):
+        return MONEY if all(_fits_money(raw.column(column)[1]) for column in given) else charges.FINE
+    return charges.FINE if charges.have_finer_digits(raw, given) else MONEY
 
 
 def _fits_money(type_: str) -> bool:
@@ -359,7 +366,7 @@ def exact_amount(raw: RawTable, column: str | None, type_: str) -> str:
         return name
     if DECIMALS.fullmatch(actual) or INTEGERS.fullmatch(actual):
         return f"CAST({name} AS {type_})"
-    return f"TRY_CAST(CAST({name} AS VARCHAR) AS {type_})"
+    return raw.number(column, type_)
 
 
 def _columns(engine: DuckDB, select: str) -> dict[str, tuple[str, str]]:

@@ -21,10 +21,12 @@ FACTOR = "DECIMAL(19,10)"
 CATEGORIES = {
     "Compute": "compute|container_engine.*|oke|functions|container_instances|bare_?metal.*",
     "AI and Machine Learning": "data_?science|generative_?ai.*|ai_.*|ocvs_ai.*",
-    "Storage": "block_storage|object_?storage|file_?storage.*|archive_storage|lustre.*",
+    "Storage": "block_storage|object_?stor(e|age)|file_?storage.*|archive_storage|lustre.*",
     "Networking": "network|virtual_cloud_network|load_?balancer.*|fast_?connect|dns|network_firewall|nat_gateway",
     "Databases": "database.*|autonomous.*|mysql.*|nosql.*|postgresql.*|exadata.*",
     "Analytics": "data_flow|big_data.*|streaming|analytics.*|data_integration",
+    "Security": "cloud_?guard|vault|key_management|waf|web_application_firewall|vulnerability_scanning",
+    "Management and Governance": "logging.*|monitoring|telemetry|notifications|application_performance_monitoring",
 }
 """Service categories of FOCUS, by pattern of the service's name in lower case."""
 COST = '"cost/myCost"'
@@ -114,4 +116,5 @@ READER = NativeBill(
     recognizes=recognize,
     export_advice="Copy the cost report as Oracle wrote it; see docs/howto/oracle-cloud.md.",
     check=check,
+    made_json=lambda raw: frozenset({"Tags", "SkuPriceDetails"}),
 )

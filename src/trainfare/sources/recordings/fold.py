@@ -18,7 +18,7 @@ ENDED_BETWEEN = "ended_between"
 """The label of attempts whose end is not known exactly: the two times between which they ended."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class History:
     """What is known about one object."""
 

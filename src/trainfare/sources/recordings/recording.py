@@ -5,11 +5,13 @@ A placement may begin in one segment and end in a later one, so the segments of 
 rests on, and its `line` is the position of that observation there.
 """
 
+import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from trainfare.engine.duckdb import DuckDB, parquet, quoted
 from trainfare.errors import Problems
@@ -31,7 +33,9 @@ DESCRIPTION = "A recording of a collector, sealed in the lake"
 
 RECORDED = (PLACEMENTS, MACHINES)
 """The tables of which there are recorded rows: in the embedded engine, in `recorded_NAME`."""
-MAPPINGS: dict[str, Callable[[DuckDB, Sequence[History], str, Problems], None]] = {
+_PAGE, _LIGHT_PAGE = 5_000, 50_000
+"""So many observations are read at once, with and without their fields."""
+MAPPINGS: dict[str, Callable[[DuckDB, Iterable[History], str, Problems], None]] = {
     slurm_recorded.SYSTEM: slurm_recorded.make_placements,
     kubernetes_recorded.SYSTEM: kubernetes_recorded.make_placements,
 }
@@ -116,6 +120,8 @@ class _Range:
     first: int
     last: int
     segment: Segment
+    first_seq: int | None
+    """The number of its first observation, if its numbers have no gaps, as those of a file may."""
 
 
 def _fold_together(engine: DuckDB, recorder: str, segments: Sequence[Segment], notice: Callable[[str], None]) -> None:
@@ -125,7 +131,7 @@ def _fold_together(engine: DuckDB, recorder: str, segments: Sequence[Segment], n
         by_cluster.setdefault((one.system, one.cluster), []).append(one)
     for (system, _), histories in by_cluster.items():
         problems = Problems()
-        MAPPINGS[system](engine, histories, "cluster_placements", problems)
+        MAPPINGS[system](engine, Streamed(engine, ranges, histories), "cluster_placements", problems)
         for problem in problems.found:
             notice(f"recording {recorder}: {problem.where} is left out: {problem.what}")
         _attribute(engine, recorder, ranges, PLACEMENTS, "cluster_placements")
@@ -134,13 +140,42 @@ def _fold_together(engine: DuckDB, recorder: str, segments: Sequence[Segment], n
         engine.drop("cluster_placements", "cluster_placements_machines")
 
 
+class Streamed:
+    """Histories whose fields are read from the segments again whenever one goes through them: few are in memory."""
+
+    def __init__(self, engine: DuckDB, ranges: Sequence[_Range], histories: Sequence[History]) -> None:
+        self._engine, self._ranges = engine, ranges
+        self._by_seq = {one.seq: one for one in histories}
+
+    def __iter__(self) -> Iterator[History]:
+        """Yield them in the order of the observations that show their last known states."""
+        for one in self._ranges:
+            for start in range(one.first, one.last + 1, _PAGE):
+                end = min(start + _PAGE, one.last + 1)
+                wanted = {seq - one.first: self._by_seq[seq] for seq in range(start, end) if seq in self._by_seq}
+                rows = self._fields(one, start - one.first, end - one.first) if wanted else []
+                for place, text in rows:
+                    if place in wanted:
+                        yield replace(wanted[place], fields=json.loads(text))
+
+    def _fields(self, one: _Range, start: int, end: int) -> list[tuple[int, str]]:
+        """Return the fields of a segment's observations by their position in it, from 0 on."""
+        file = parquet(one.segment.archive)
+        if one.first_seq is not None:
+            numbers = f"{one.first_seq + start} AND {one.first_seq + end - 1}"
+            return self._engine.rows(f"SELECT seq - {one.first_seq}, fields FROM {file} WHERE seq BETWEEN {numbers}")
+        whole = f"SELECT row_number() OVER (ORDER BY seq) - 1 AS place, fields FROM {file}"
+        return self._engine.rows(f"SELECT place, fields FROM ({whole}) WHERE place >= {start} AND place < {end}")
+
+
 def _ranges(engine: DuckDB, segments: Sequence[Segment]) -> list[_Range]:
     """Return the segments in the order of their observations; files, which all count from 1, in that of delivery."""
-    counted = [(*engine.row(f"SELECT min(seq), count(*) FROM {parquet(one.archive)}"), one) for one in segments]
+    query = "SELECT min(seq), CASE WHEN max(seq) - min(seq) + 1 = count(*) THEN min(seq) END, count(*)"
+    counted = [(*engine.row(f"{query} FROM {parquet(one.archive)}"), one) for one in segments]
     ranges: list[_Range] = []
-    for _, count, one in sorted(counted, key=lambda found: (found[0] or 0, found[2].number)):
+    for _, first_seq, count, one in sorted(counted, key=lambda found: (found[0] or 0, found[3].number)):
         first = ranges[-1].last + 1 if ranges else 1
-        ranges.append(_Range(first, first + count - 1, one))
+        ranges.append(_Range(first, first + count - 1, one, first_seq))
     return ranges
 
 
@@ -155,17 +190,31 @@ def _attribute(engine: DuckDB, recorder: str, ranges: Sequence[_Range], table: T
     )
 
 
-def _observations(engine: DuckDB, ranges: Sequence[_Range]) -> Iterable[Observation]:
-    """Yield the observations of all segments in order, numbered by their position."""
+def _observations(engine: DuckDB, ranges: Sequence[_Range]) -> Iterator[Observation]:
+    """Yield the observations of all segments in order, numbered by their position, without their fields."""
+    columns = "system, cluster, kind, uid, seen_at, valid_at, op, resource_version"
     for one in ranges:
-        rows = engine.rows(f"SELECT * FROM {parquet(one.segment.archive)} ORDER BY seq")
-        for position, (_, *row) in enumerate(rows, one.first):
-            yield _observation(position, *row)
+        positions = itertools.count(one.first)
+        for numbers in _pages(one):
+            rows = engine.rows(f"SELECT {columns} FROM {parquet(one.segment.archive)} {numbers} ORDER BY seq")
+            for row in rows:
+                yield _observation(next(positions), *row)
+
+
+def _pages(one: _Range) -> Iterator[str]:
+    """Yield conditions that select a segment by parts, in order; a file is selected as a whole."""
+    if one.first_seq is None:
+        yield ""
+        return
+    for start in range(0, one.last - one.first + 1, _LIGHT_PAGE):
+        first = one.first_seq + start
+        yield f"WHERE seq BETWEEN {first} AND {first + _LIGHT_PAGE - 1}"
 
 
 def _observation(
-    seq: int, system: str, cluster: str, kind: str, uid: str, seen_at: datetime, valid_at: datetime | None, *rest: Any
+    seq: int, system: str, cluster: str, kind: str, uid: str, seen_at: datetime, valid_at: datetime | None, *rest: str
 ) -> Observation:
-    op, resource_version, fields = rest
+    op, resource_version = rest
+    system, cluster, kind = map(sys.intern, (system, cluster, kind))
     times = seen_at.replace(tzinfo=UTC), valid_at.replace(tzinfo=UTC) if valid_at else None
-    return Observation(seq, system, cluster, kind, uid, *times, Op(op), resource_version, json.loads(fields))
+    return Observation(seq, system, cluster, kind, uid, *times, Op(op), resource_version, {})

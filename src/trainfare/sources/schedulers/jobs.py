@@ -1,9 +1,10 @@
 """Our job file: one row per placement. CSV, JSON lines or Parquet.
 
 `job_id, attempt, machine_id, started, ended` are required; `ended` empty means still running. Unknown columns become
-labels of the job. Times without an offset are local time in the source's zone. A time in the hour that the clock
-skips in spring is rejected; in the hour that occurs twice in autumn, the second one is meant, after the clock was set
-back. An offset tells them apart, as in `2026-10-25T02:30:00+02:00`. This applies to all of our own files.
+labels of the job. A column `cluster` is a label and the first part of the job's id: `lab/4711`. Times without an offset
+are local time in the source's zone. A time in the hour that the clock skips in spring is rejected; in the hour that
+occurs twice in autumn, the second one is meant, after the clock was set back. An offset tells them apart, as in
+`2026-10-25T02:30:00+02:00`. This applies to all of our own files.
 """
 
 from trainfare.engine.duckdb import quoted
@@ -18,7 +19,7 @@ from trainfare.tables import LOG_COLUMNS, PLACEMENTS, STATES
 
 NAME = "jobs"
 KIND = Kind.JOBS
-VERSION = "4"
+VERSION = "5"
 DESCRIPTION = "Trainfare job file: CSV, JSON lines or Parquet with job_id, attempt, machine_id, started, ended"
 
 REQUIRED = ("job_id", "attempt", "machine_id", "started", "ended")
@@ -66,6 +67,10 @@ def _state_word(raw: RawTable) -> str:
     return f"regexp_replace(lower({raw.text('state')}), '^cancell?ed$', 'canceled')"
 
 
+def _cluster(raw: RawTable, zone: str) -> str:
+    return f"nullif(trim({raw.text('cluster')}), '')"
+
+
 def _labels(raw: RawTable, zone: str) -> str:
     """Return SQL for all unknown columns as one JSON object without nulls; an unknown state is kept too."""
     unknown = [written for name, (written, _) in raw.columns.items() if name not in COLUMNS]
@@ -109,6 +114,7 @@ FILE = TableFile(
         ),
     ),
     checks=(OrderedTimes("started", "ended", "Check the clock and the time zone."),),
-    computed={"state": _state, "labels": _labels} | dict.fromkeys(LOG_COLUMNS, lambda raw, zone: "NULL"),
+    computed=dict.fromkeys(LOG_COLUMNS, lambda raw, zone: "NULL")
+    | {"state": _state, "labels": _labels, "log_cluster": _cluster},
 )
 archive, rows = FILE.archive, placements.rows

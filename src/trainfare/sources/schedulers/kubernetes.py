@@ -43,7 +43,8 @@ def archive(engine: DuckDB, head: Head, target: Location, options: ReadOptions, 
         _check_amounts(head, numbered, problems)
     if len(problems.found) > before:
         return 0
-    observed = (_observation(line, one) for line, one in numbered if one.get("kind") in kubernetes_recorded.KINDS)
+    kinds = (*kubernetes_recorded.KINDS, *kubernetes_recorded.OWNERS)
+    observed = (_observation(line, one) for line, one in numbered if kubernetes_recorded.kind_of(one) in kinds)
     load_rows(engine, "kubernetes_objects", COLUMNS, observed)
     lines = write_archive(engine, head, "SELECT * FROM kubernetes_objects", target, problems)
     engine.drop("kubernetes_objects")
@@ -55,13 +56,14 @@ rows = recording.rows
 
 def _observation(line: int, one: Any) -> dict[str, Any]:
     """Return an object as a row of a recording, with the fields that may be kept."""
-    fields = kubernetes_recorded.allowed(one)
+    kind = kubernetes_recorded.kind_of(one)
+    fields = kubernetes_recorded.allowed(one, kind)
     changed = kubernetes_recorded.changed_at(fields)
     return {
         "seq": line,
         "system": kubernetes_recorded.SYSTEM,
         "cluster": "",
-        "kind": one["kind"],
+        "kind": kind,
         "uid": one["metadata"]["uid"],
         "seen_at": changed or datetime.fromtimestamp(0, UTC),
         "valid_at": changed,
@@ -99,9 +101,9 @@ def _check_amounts(head: Head, items: list[tuple[int, Any]], problems: Problems)
     """Report every object that cannot be mapped, so that reading the archive cannot fail."""
     for line, one in items:
         try:
-            fields = kubernetes_recorded.allowed(one)
+            kind = kubernetes_recorded.kind_of(one)
+            fields = kubernetes_recorded.allowed(one, kind)
             kubernetes_recorded.changed_at(fields)
-            kind = one.get("kind")
             kubernetes_pods.placements([(line, fields)] if kind == kubernetes_recorded.POD else [], [], [])
             kubernetes_pods.machines([(line, fields)] if kind == kubernetes_recorded.NODE else [])
         except (ValueError, TypeError, AttributeError, KeyError) as error:

@@ -15,6 +15,7 @@
 Daemon sets, static pods and the system's own namespaces train nothing: they have no job.
 """
 
+import bisect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ TRAINING = "training.kubeflow.org/"
 BATCH = "batch.kubernetes.io/"
 WORKFLOW, STEP = "workflows.argoproj.io/workflow", "workflows.argoproj.io/node-name"
 POD_GROUP = "kueue.x-k8s.io/pod-group-name"
+_NEVER = "9999-12-31T23:59:59Z"
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,13 @@ def attempts(turns: Iterable[Turn]) -> dict[str, int]:
     found: dict[str, int] = {}
     for pods in by_job.values():
         ordered = sorted(pods, key=lambda one: (one.created, one.uid))
-        rounds = list(dict.fromkeys(one.member.round for one in ordered))
-        for position, one in enumerate(ordered):
-            earlier = [before for before in ordered[:position] if before.member.lane == one.member.lane]
-            over = [before for before in earlier if before.over and before.over <= one.created]
-            count = len(earlier) if one.member.lane else len(over)
-            ordinal = rounds.index(one.member.round) if one.member.round is not None else count
+        rounds = {name: place for place, name in enumerate(dict.fromkeys(one.member.round for one in ordered))}
+        lanes: dict[str, list[str]] = {}
+        for one in ordered:
+            # Of the earlier pods in this lane: when each was over, in order; those that are not over, last.
+            earlier = lanes.setdefault(one.member.lane, [])
+            count = len(earlier) if one.member.lane else bisect.bisect_right(earlier, one.created)
+            bisect.insort(earlier, one.over or _NEVER)
+            ordinal = rounds[one.member.round] if one.member.round is not None else count
             found[one.uid] = one.member.number or ordinal + 1
     return found

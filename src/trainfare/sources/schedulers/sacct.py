@@ -28,7 +28,7 @@ from trainfare.sources.schedulers.slurm_runs import EXPORT, NO_NODES, PACKAGE, R
 
 NAME = "sacct"
 KIND = Kind.JOBS
-VERSION = "5"
+VERSION = "6"
 DESCRIPTION = "Slurm: output of sacct --parsable2 (with --duplicates to see every run)"
 
 JOB_IDS = ("JobID", "JobIDRaw")

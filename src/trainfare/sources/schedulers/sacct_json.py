@@ -35,7 +35,7 @@ from trainfare.sources.schedulers.slurm_runs import BASE_STATES, FIX_RECORD, NO_
 
 NAME = "sacct-json"
 KIND = Kind.JOBS
-VERSION = "5"
+VERSION = "6"
 DESCRIPTION = "Slurm: output of sacct --json (with --duplicates to see every run)"
 
 EXPORT = "Export with: sacct --allusers --duplicates --starttime=YYYY-MM-DD --json"

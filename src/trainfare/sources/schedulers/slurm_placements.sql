@@ -1,10 +1,12 @@
 -- Number the attempts of each job and split every record across its nodes.
 -- In: slurm_records, slurm_tres, slurm_comments, slurm_hosts. Out: the columns of the placements contract.
+-- One id of two people is two jobs: the log mixes clusters, or a cluster started to count anew.
 -- Invariants: a run counts once however often it was exported; the spans of one attempt on one node never overlap;
 -- the amounts on the nodes of a record add up to what the record held; an attempt has one state.
 WITH runs AS (
   SELECT
     *,
+    owner AS log_user,
     regexp_extract(job, '^([0-9]+(_[0-9]+)?)', 1) AS job_id,
     coalesce(TRY_CAST(regexp_extract(job, '[+]([0-9]+)$', 1) AS INTEGER), 0) AS component,
     CASE
@@ -28,7 +30,7 @@ once AS (
   SELECT *
   FROM runs
   QUALIFY row_number() OVER (
-    PARTITION BY cluster, job_id, component, started, CASE WHEN word = 'RESIZING' THEN ended END
+    PARTITION BY cluster, log_user, job_id, component, started, CASE WHEN word = 'RESIZING' THEN ended END
     ORDER BY ended IS NULL, line DESC) = 1
 ),
 joined AS (
@@ -38,14 +40,14 @@ joined AS (
     coalesce(lag(word) OVER runs_in_order = 'RESIZING'
       AND started IN (lag(started) OVER runs_in_order, lag(ended) OVER runs_in_order), false) AS continues
   FROM once
-  WINDOW runs_in_order AS (PARTITION BY cluster, job_id, component ORDER BY started, ended NULLS LAST)
+  WINDOW runs_in_order AS (PARTITION BY cluster, log_user, job_id, component ORDER BY started, ended NULLS LAST)
 ),
 counted AS (
   SELECT
     *,
     CASE WHEN continues THEN greatest(started, resized_at) ELSE started END AS held_from,
     sum(CAST(NOT continues AS INTEGER)) OVER (
-      PARTITION BY cluster, job_id, component ORDER BY started, ended NULLS LAST) AS run
+      PARTITION BY cluster, log_user, job_id, component ORDER BY started, ended NULLS LAST) AS run
   FROM joined
 ),
 -- Slurm's own count shows how many earlier runs an export without --duplicates omitted.
@@ -58,10 +60,10 @@ attempts AS (
     first_value(word) OVER last_first AS attempt_word
   FROM counted
   WINDOW
-    same_job AS (PARTITION BY cluster, job_id),
-    same_run AS (PARTITION BY cluster, job_id, run),
+    same_job AS (PARTITION BY cluster, log_user, job_id),
+    same_run AS (PARTITION BY cluster, log_user, job_id, run),
     last_first AS (
-      PARTITION BY cluster, job_id, run ORDER BY component, started DESC, ended DESC NULLS FIRST
+      PARTITION BY cluster, log_user, job_id, run ORDER BY component, started DESC, ended DESC NULLS FIRST
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
 ),
 labeled AS (
@@ -69,6 +71,7 @@ labeled AS (
     attempts.* EXCLUDE (owner, team, cost_center, tres, comment),
     gpu_micros // CASE WHEN has_slices THEN 1 ELSE 1000000 END AS gpu_parts,
     CASE WHEN has_slices THEN 1 ELSE 1000000 END AS gpu_part_micros,
+    gpu_models,
     cpus,
     memory_milli,
     coalesce(comments.owner, attempts.owner) AS owner,
@@ -99,6 +102,14 @@ on_nodes AS (
     len(machines) AS width
   FROM labeled
   JOIN slurm_hosts AS hosts ON labeled.nodes = hosts.nodes
+),
+-- Which GPUs a job held matters only on nodes with several models. A record does not say which node has which.
+mixed_nodes AS (
+  SELECT machine_id
+  FROM on_nodes
+  WHERE width = 1 OR NOT contains(gpu_models, ' and ')
+  GROUP BY machine_id
+  HAVING count(DISTINCT gpu_models) > 1 OR bool_or(contains(gpu_models, ' and '))
 )
 SELECT
   job_id,
@@ -121,10 +132,13 @@ SELECT
   priority,
   submitted,
   cluster AS log_cluster,
+  log_user,
   unnumbered_run AS log_run,
   -- The parts of a heterogeneous job are one attempt, each with its own size.
   CASE WHEN word = 'RESIZING' AND NOT contains(job, '+') THEN ended END AS resized,
-  labels,
+  CASE WHEN mixed.machine_id IS NOT NULL AND (width = 1 OR NOT contains(gpu_models, ' and '))
+    THEN json_merge_patch(labels, json_object('gpu_model', gpu_models)) ELSE labels END AS labels,
   line
 FROM on_nodes
+LEFT JOIN mixed_nodes AS mixed USING (machine_id)
 ORDER BY line, position

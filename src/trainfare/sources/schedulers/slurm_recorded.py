@@ -6,7 +6,7 @@
   They become the label `gpu_indexes`, as in `gpu01:0-1,4 gpu02:0-3`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trainfare.engine.duckdb import DuckDB, quoted
 from trainfare.errors import Problems
@@ -23,12 +23,13 @@ COLUMNS = (
 """The fields of a run that are recorded. Free text comes last."""
 
 
-def make_placements(engine: DuckDB, histories: Sequence[History], into: str, problems: Problems) -> None:
+def make_placements(engine: DuckDB, histories: Iterable[History], into: str, problems: Problems) -> None:
     """Create `into`: the placements of one cluster. A run that cannot be read is a problem, and is left out.
 
     `line` is the number of the observation that shows the run as it is now.
     """
     placements.empty(engine, into)
+    histories = list(histories)
     runs = {one.seq: one for one in histories if one.kind == RUN}
     columns = dict.fromkeys(("JobID", *sacct.REQUIRED, *sacct.OPTIONAL), "VARCHAR")
     load_rows(engine, "recorded_runs", {"line": "BIGINT"} | columns, (_record(one) for one in runs.values()))

@@ -1,6 +1,6 @@
 -- Parse the amounts in each distinct AllocTRES text.
--- In: slurm_records(tres). Out: tres, gpu_micros (millionths of a GPU), has_slices, unknown_slice, cpus, memory_milli
--- (thousandths of a GiB), bad (the first unreadable part). `gres/gpu` is the total of the typed counts next to it, so
+-- In: slurm_records(tres). Out: tres, gpu_micros (millionths of a GPU), has_slices, unknown_slice, gpu_models, cpus,
+-- memory_milli (thousandths of a GiB), bad (the first unreadable part). `gres/gpu` is the total of the typed counts next to it, so
 -- the two are never added. A text without GPUs means none, but one with fractions of GPUs (`gres/shard`, `gres/mps`)
 -- does not say how many, so that stays unknown. A MIG slice (`gres/gpu:a100_1g.5gb`) is its compute slices over those of
 -- the whole GPU: 4 on an A30 and an RTX PRO 6000, 7 on the others. Where neither the model nor the profile tells, each
@@ -71,6 +71,8 @@ SELECT
   END AS BIGINT) AS gpu_micros,
   coalesce(bool_or(is_slice), false) AS has_slices,
   min(split_part(key, ':', 2)) FILTER (is_unknown) AS unknown_slice,
+  string_agg(DISTINCT rtrim(split_part(model, ':', 2), '_.'), ' and ' ORDER BY rtrim(split_part(model, ':', 2), '_.'))
+    FILTER (key LIKE 'gres/gpu:%' AND count > 0 AND rtrim(split_part(model, ':', 2), '_.') <> '') AS gpu_models,
   max(count) FILTER (key = 'cpu') AS cpus,
   max(memory_milli) AS memory_milli,
   min(part) FILTER (

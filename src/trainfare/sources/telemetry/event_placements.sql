@@ -34,7 +34,7 @@ held AS (
 )
 SELECT h.job_id, h.attempt, h.machine_id, h.started, h.ended, h.gpus, CAST(NULL AS DECIMAL(18,3)) AS cpus,
   CAST(NULL AS DECIMAL(18,3)) AS memory_gb, h.state{{labels}}, CAST(NULL AS TIMESTAMP) AS submitted,
-  h.cluster AS log_cluster, CAST(NULL AS TIMESTAMP) AS log_run, CAST(NULL AS TIMESTAMP) AS resized,
+  h.cluster AS log_cluster, CAST(NULL AS VARCHAR) AS log_user, CAST(NULL AS TIMESTAMP) AS log_run, CAST(NULL AS TIMESTAMP) AS resized,
   o.labels, h.line
 FROM held h
 LEFT JOIN labeled l ON l.job_id = h.job_id AND l.attempt = h.attempt

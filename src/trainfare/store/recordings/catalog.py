@@ -8,7 +8,8 @@ range of numbers from the catalog to a delivery in one transaction: a number is 
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
@@ -25,6 +26,9 @@ REMEMBERED = timedelta(days=30)
 """How long an object that is over is remembered. If it is observed again later, it is recorded again, and counts once
 all the same.
 """
+RECEIVED = "received events"
+"""The name under which events that a server received are recorded: no collector can have it."""
+RECEIVER = "events"
 _CHUNK = 500
 
 
@@ -106,6 +110,40 @@ class Recordings:
             connection.execute(delete(OBSERVATIONS).where(held))
             return added
 
+    def received(self) -> tuple[int, int | None]:
+        """How often received events were sealed, and the delivery of those that will be sealed again, if any."""
+        with self._database.read() as connection:
+            return _received(connection)
+
+    def seal_received(self, generation: int, finished: NewDelivery | None, unfinished: NewDelivery | None) -> bool:
+        """Let deliveries hold received events: for good, and until the next generation takes their place.
+
+        Return False if another process committed this generation.
+        """
+        with self._database.write() as connection:
+            checksums.require_counts(connection)
+            new = [one for one in (finished, unfinished) if one]
+            require_not_abandoned(connection, [one.archive for one in new])
+            before, replaced = _received(connection)
+            if before != generation - 1:
+                return False
+            now = datetime.now(UTC)
+            last = connection.execute(select(COLLECTORS.c.last_seq).where(COLLECTORS.c.name == RECEIVED)).scalar()
+            if last is None:
+                connection.execute(insert(COLLECTORS), {"name": RECEIVED, "system": RECEIVER, "last_seq": 0})
+            first = (last or 0) + (0 if replaced else 1)
+            added = [
+                _add_segment(connection, one, Segment(0, RECEIVED, number, number), now, now)
+                for number, one in enumerate(new, first)
+            ]
+            if replaced:
+                mine = RECORDINGS.c.delivery_id == replaced
+                connection.execute(update(RECORDINGS).where(mine).values(replaced_by=added[0].id))
+            cursor = json.dumps({"generation": generation, "unfinished": added[-1].id if unfinished else None})
+            values = {"last_seq": first + len(new) - 1, "cursor": cursor}
+            connection.execute(update(COLLECTORS).where(COLLECTORS.c.name == RECEIVED).values(values))
+            return True
+
     def replace(self, segments: Sequence[Segment], new: NewDelivery) -> Delivery | None:
         """Let one delivery hold what several consecutive segments hold; None if another process replaced them."""
         ids = [one.delivery_id for one in segments]
@@ -137,14 +175,26 @@ class Recordings:
         return [(one, by_id[one.delivery_id]) for one in found]
 
     def sealed_before(self, moment: datetime) -> list[tuple[datetime, Segment]]:
-        """The segments in use whose last observation was made before this moment, with the time of the first."""
-        wanted = select(RECORDINGS).where(RECORDINGS.c.replaced_by.is_(None), RECORDINGS.c.last_seen_at < moment)
+        """The segments in use whose last observation was made before this moment, with the time of the first.
+
+        Received events are no observations, and are left out.
+        """
+        is_observed = RECORDINGS.c.collector != RECEIVED
+        wanted = select(RECORDINGS).where(
+            RECORDINGS.c.replaced_by.is_(None), RECORDINGS.c.last_seen_at < moment, is_observed
+        )
         with self._database.read() as connection:
             rows = connection.execute(wanted.order_by(RECORDINGS.c.collector, RECORDINGS.c.first_seq)).mappings().all()
         return [
             (row["first_seen_at"], Segment(row["delivery_id"], row["collector"], row["first_seq"], row["last_seq"]))
             for row in rows
         ]
+
+
+def _received(connection: Connection) -> tuple[int, int | None]:
+    cursor = connection.execute(select(COLLECTORS.c.cursor).where(COLLECTORS.c.name == RECEIVED)).scalar()
+    found: dict[str, Any] = json.loads(cursor) if cursor else {"generation": 0, "unfinished": None}
+    return found["generation"], found["unfinished"]
 
 
 def _require_cursor(connection: Connection, collector: str, system: str, after: str | None) -> int:
@@ -168,15 +218,19 @@ def _new_rows(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return the observations that tell something new, and how many do not; remember the state of each object."""
     known = _known(connection, collector, batch.observed)
+    seen_before = {key: one.seen_at for key, one in known.items()}
     changed: dict[_Key, _Known] = {}
     rows: list[dict[str, Any]] = []
     seen: set[_Key] = set()
     unchanged = 0
     for one in batch.observed:
+        key = (one.cluster, one.kind, one.uid)
         if one.op is Op.GONE:
+            if key in changed:  # its last state is news, but older than this batch
+                last_seen = seen_before.get(key) or one.valid_at or seen_at
+                _remember(connection, collector, {key: changed.pop(key)}, last_seen)
             rows += _gone_by_name(connection, collector, one, seen_at)
             continue
-        key = (one.cluster, one.kind, one.uid)
         text = json.dumps(one.fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         found = _Known(one.op in FINAL, hashlib.sha256(f"{one.op}|{text}".encode()).hexdigest(), seen_at)
         before = known.get(key)
@@ -279,7 +333,7 @@ def _gone_by_name(connection: Connection, collector: str, one: Observed, seen_at
     found = connection.execute(select(columns.cluster, columns.seen_at).where(*here)).all()
     connection.execute(delete(OBSERVED_OBJECTS).where(*here))
     return [
-        _row(Observed(cluster, one.kind, one.uid, Op.GONE, {}, last_seen), seen_at, "{}")
+        _row(replace(one, cluster=cluster, valid_at=max(last_seen, one.valid_at or last_seen)), seen_at, "{}")
         for cluster, last_seen in found
         if one.cluster in ("", cluster)
     ]

@@ -55,6 +55,14 @@ def seal(store: Store, collector: str) -> list[Delivery]:
     return sealed
 
 
+def write_open(store: Store, engine: DuckDB, collector: str, target: Location) -> int:
+    """Write what is not sealed yet to a file, as a segment would have it; return how many observations that are."""
+    rows = store.catalog.recordings.open_segment(collector, MOST_ROWS)
+    if rows:
+        _write_rows(engine, rows, target)
+    return len(rows)
+
+
 def seal_all(store: Store) -> None:
     """Seal the open segments of all collectors, so that a build reads everything that was observed."""
     for collector in store.catalog.recordings.collectors():

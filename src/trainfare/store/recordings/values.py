@@ -35,7 +35,9 @@ class Observed:
     fields: Mapping[str, Any]
     """The fields on the collector's allow-list, and no others: objects may carry secrets."""
     valid_at: datetime | None = None
-    """When the system says it was in this state; None if it does not say."""
+    """When the system says it was in this state; None if it does not say. For an object that is gone, a time until
+    which it is known to have existed, if that is known.
+    """
     resource_version: str = ""
     """The system's own version of the object, if it has one."""
 
@@ -53,7 +55,7 @@ class Batch:
     """The clusters and kinds of which `observed` is the complete list: whatever it lacks is gone."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One recorded observation. Within a collector, `seq` counts from 1 without gaps, in the order of commits."""
 

@@ -1,0 +1,1 @@
+"""The tables of the live account, in a database of their own."""

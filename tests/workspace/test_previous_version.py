@@ -36,7 +36,7 @@ from .test_only_read import without_write_permission
 
 FIGURES = [name for name in QUERIES if name not in ("users", "tokens")]
 CHANGED_FIELDS = (
-    *("unit_price", "rate_cost", "at_least", "billed_part", "job", "other_months"),
+    *("unit_price", "rate_cost", "at_least", "billed_part", "job", "other_months", "groups"),
     *("rate", "rate_median", "rate_p95", "unbilled_wall_hours"),
 )
 """Fields that are newer than the recorded figures, that now count the days that are billed in full, and ids of jobs."""

@@ -35,11 +35,13 @@ MAX_CONNECTIONS = READERS + 2
 """One per reader, and some for work in the background."""
 MAX_IDLE_CONNECTIONS = 24
 CLOSE_SECONDS = 5
+SEPARATOR = 0
+"""No book has this id."""
 
 
 @dataclass(frozen=True)
 class PoolKey:
-    """What a connection has open: these book versions, as far as the labels allow."""
+    """What a connection has open: these versions, and after `SEPARATOR` those their rates use, as labels allow."""
 
     versions: tuple[int, ...]
     visibility: tuple[str, ...] | None
@@ -121,8 +123,9 @@ class BookReader:
         Query them only within the block, from one thread.
         """
         # What other books have for these months counts in their rates, so an answer depends on these versions, too.
-        versions = (book.id for one in books for book in (one, *self._others(one)))
-        key = PoolKey(tuple(dict.fromkeys(versions)), viewer.visibility)
+        # The two are kept apart: October with November for its rates is not October and November.
+        others = dict.fromkeys(other.id for one in books for other in self._others(one))
+        key = PoolKey((*(book.id for book in books), SEPARATOR, *others), viewer.visibility)
         with self._connection_limit:
             self._require_open()
             pooled = self._take_idle(lambda idle: idle == key) or self._connect(key, books)

@@ -177,6 +177,8 @@ def test_a_bare_id_is_accepted_where_it_is_unique_and_else_all_ids_are_listed(tm
     made = workspace(tmp_path, logs)
     for name in ("7", "a/7"):
         assert json.loads(run("explain", made, name, "--format", "json").stdout)["job"] == "a/7"
+        reported = run("report", made, "--where", f"job={name}", "--format", "json")
+        assert json.loads(reported.stdout)["overall"]["cost"] == "1.00", reported.output
     for name, expected in (("41", "'41' stands for 2 jobs\n  Use one of a/41, b/41."), ("1", "there is no job '1'")):
         assert expected in str(run("explain", made, name).exception)
 

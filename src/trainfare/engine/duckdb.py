@@ -117,8 +117,8 @@ class DuckDB:
     """One embedded database. Its tables are temporary and disappear when it is closed."""
 
     name = "duckdb"
-    _spill: Path | None
-    _spool: tempfile.TemporaryDirectory[str] | None
+    _spill: Path | None = None
+    _spool: tempfile.TemporaryDirectory[str] | None = None
 
     def __init__(self, spill: Path | None = None, memory_limit: str | None = None) -> None:
         self.connection = duckdb.connect()

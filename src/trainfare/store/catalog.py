@@ -124,7 +124,7 @@ class Catalog:
     # Deliveries
 
     def add_deliveries(self, new: Sequence[NewDelivery]) -> list[Delivery]:
-        """Add all or none, and return them in order; a known one as it was first added, with the archive it had then."""
+        """Add all or none, and return them in order; a known one as first added, with the archive it had then."""
         with self._database.write() as connection:
             checksums.require_counts(connection)
             known = [delivery_rows.find(connection, one) for one in new]

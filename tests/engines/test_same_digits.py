@@ -107,10 +107,12 @@ ALWAYS = [
     hours_of("m0", (0, HOUR), COSTS, SubAccountId="A-2", RegionId="eu", Tags='{"cluster": "C1"}'),
     hours_of("m0", (4 * DAY, 4 * DAY + HOUR), COSTS),
     *(hours_of("m9", (start, start + HOUR), COSTS) for start in (0, 5 * HOUR)),
+    hours_of("m9", (-2 * HOUR, -HOUR), COSTS),
 ]
-"""Charges in every example: for rules by measurement, spend and cluster, for estimates, and with a gap."""
+"""Charges in every example: for rules by measurement, spend and cluster, for estimates, with a gap, and late."""
 BEYOND = (
     placement("a", "m0", (0, 5 * DAY)),
+    placement("late", "m9", (-3 * HOUR, -HOUR)),
     placement("a", "m9", (0, 6 * HOUR)),
     placement("lost", "m0", (HOUR, None), state="node_failed"),
 )

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from trainfare.query.cost import Question, report
-from trainfare.report import render
+from trainfare.report import documents
 
 from .books import HOUR, Bookkeeper, Case, hours_of, placement
 
@@ -40,7 +40,7 @@ def test_idle_cost_by_pool_is_that_of_the_model(keeper: Bookkeeper, seed: int) -
     assert sum(cost for _, cost in answer.idle.groups) == answer.idle.cost
     machine = report(opened, Question(["pool", "machine"]))
     assert {tuple(group.values()): cost for group, cost in machine.idle.groups} == {k: v for k, v in idle.items() if v}
-    printed = json.loads(render.as_json(answer))["idle"]["groups"]
+    printed = json.loads(documents.as_json(answer))["idle"]["groups"]
     assert {one["pool"]: Decimal(one["cost"]) for one in printed} == {k: v for k, v in by_pool.items() if v}
     assert report(opened, Question(["team"])).idle.groups == []
     assert report(opened, Question(["pool", "job"])).idle.groups == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trainfare.money import amount, units
 from trainfare.query import keys
-from trainfare.report import render
+from trainfare.report import documents
 from trainfare.tables import BASES
 
 from .books import DAY, HOUR, START, Account, Bookkeeper, Case, hours_of, placement, sum_of
@@ -36,7 +36,7 @@ def lines_in(case: Case, currency: str):
 
 def reports(account: Account, by: str = "job") -> list[str]:
     """Return everything that a reader can see of an account."""
-    return [render.as_json(account.report([by], currency=currency)) for currency in account.currencies]
+    return [documents.as_json(account.report([by], currency=currency)) for currency in account.currencies]
 
 
 def allocated(account: Account) -> Owed:

@@ -18,7 +18,8 @@ from trainfare.errors import TrainfareError
 from trainfare.money import decimal_text
 from trainfare.query.window import Window
 from trainfare.report import records
-from trainfare.report.render import money, utc_text
+from trainfare.report.documents import utc_text
+from trainfare.report.render import money
 
 if TYPE_CHECKING:
     from trainfare.books.reopen import ConvertedLine

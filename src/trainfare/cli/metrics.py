@@ -12,7 +12,7 @@ from trainfare.cli.output import Listing
 from trainfare.query import keys
 from trainfare.query import metrics as measuring
 from trainfare.query.cost import Question
-from trainfare.report import records, render
+from trainfare.report import documents, records, render
 from trainfare.tables import CHECKPOINTING
 
 SIMULATED_JOBS = 10
@@ -82,7 +82,7 @@ def metrics(
         grouped, filters = keys.parse(list(by) or ["team"], opened.engine), period.filters(where, opened)
         question = Question(grouped, basis, "wall", scope, chosen, days, filters)
         found = measuring.rows(opened, question, only)
-        covered = render.window(opened.covered(days))
+        covered = documents.window(opened.covered(days))
         heading = f"{render.period(opened.covered(days))} ({chosen}, {basis} cost, {scope} scope)"
     if format_ == "table" and found:
         terminal.show(Text(f"Metrics, {heading}\n", style="bold"))

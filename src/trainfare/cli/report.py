@@ -16,7 +16,7 @@ from trainfare.errors import TrainfareError
 from trainfare.files.locations import use_endpoint
 from trainfare.query import cost, keys, month_cost
 from trainfare.query.open_books import OpenBooks, open_books
-from trainfare.report import render
+from trainfare.report import documents, render
 from trainfare.settings.config import Config, SourceSettings, load
 from trainfare.store import Book
 
@@ -140,9 +140,9 @@ def _explain_selection(answer: cost.Report, books: Sequence[Book], where: tuple[
 def show(answer: cost.Report, format_: str) -> None:
     """Print a report."""
     if format_ == "json":
-        print(render.as_json(answer))
+        print(documents.as_json(answer))
     elif format_ == "csv":
-        print(render.as_csv(answer), end="")
+        print(documents.as_csv(answer), end="")
     elif format_ == "md":
         print(render.as_markdown(answer), end="")
     else:

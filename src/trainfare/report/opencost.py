@@ -14,7 +14,7 @@ from trainfare.query import cost, groups, keys
 from trainfare.query.cost import Question
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
-from trainfare.report.render import utc_text
+from trainfare.report.documents import utc_text
 
 IDLE, UNALLOCATED, OUTSIDE = "__idle__", "__unallocated__", "__outside__"
 KEY_NAMES = {

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from trainfare import quoting
 from trainfare.money import decimal_text
-from trainfare.report.render import NONE, money, utc_text
+from trainfare.report.documents import utc_text
+from trainfare.report.render import NONE, money
 
 
 def json_value(value: Any) -> Any:

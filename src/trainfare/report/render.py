@@ -1,10 +1,7 @@
-"""A cost report as a table, Markdown, CSV or JSON."""
+"""A cost report for people: as a table or Markdown."""
 
-import csv
-import io
-import json
-from datetime import date, datetime, timedelta
-from decimal import ROUND_HALF_EVEN, Decimal
+from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from rich.table import Table
@@ -13,12 +10,10 @@ from rich.text import Text
 from trainfare import quoting
 from trainfare.money import decimal_text
 from trainfare.query import conversions
-from trainfare.query.conversions import Conversion
-from trainfare.query.cost import PRODUCTIVE, NonJobPayer, RemainingGroups, Report, Row
+from trainfare.query.cost import PRODUCTIVE, Report, Row
 from trainfare.query.open_books import Covered
+from trainfare.report.documents import HOUR, non_job_payers
 
-SCHEMA_VERSION = 1
-HOUR = Decimal(3600)
 CENT = Decimal("0.01")
 NONE = "-"
 NO_VALUE = "(none)"
@@ -27,153 +22,6 @@ MOST_GROUPS = 10
 """How many groups of idle cost are listed below a table; JSON has all of them."""
 NUMBER_COLUMNS = 8
 """The last columns of a report, which hold numbers; the ones before them are keys."""
-
-
-def hours(seconds: int | Decimal | None) -> str | None:
-    """Return seconds as hours, to a millionth."""
-    if seconds is None:
-        return None
-    return decimal_text((Decimal(seconds) / HOUR).quantize(Decimal("0.000001"), ROUND_HALF_EVEN))
-
-
-def utc_text(value: datetime | None) -> str | None:
-    return value.strftime("%Y-%m-%dT%H:%M:%SZ") if value else None
-
-
-def as_json(report: Report) -> str:
-    """Return the documented JSON that scripts rely on."""
-    return json.dumps(document(report), indent=2)
-
-
-def document(report: Report) -> dict[str, Any]:
-    """Return a report as the fields of its JSON document."""
-    question = report.question
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "currency": question.currency,
-        "basis": question.basis,
-        "per": question.per,
-        **({"productive": question.productive} if question.per == "productive" else {}),
-        "scope": question.scope,
-        "window": window(report.covered),
-        "rows": [row(one) for one in report.rows],
-        **({"more": _remaining(report.remaining)} if report.remaining else {}),
-        "overall": row(report.overall),
-        "idle": _non_job_payer(report.idle),
-        "unallocated": _non_job_payer(report.unallocated),
-        "outside": _non_job_payer(report.outside),
-        "total": decimal_text(report.total),
-        "bill": decimal_text(report.bill),
-        "estimated": decimal_text(report.estimated),
-        "difference": decimal_text(report.difference),
-        "conversions": [_conversion(one) for one in report.conversions],
-        "findings": [_finding(finding) for finding in report.findings],
-    }
-
-
-def window(covered: Covered) -> dict[str, Any]:
-    """Return what an answer covers: `end` is excluded; it selects days, or the books of entire months."""
-    return {
-        "start": utc_text(covered.start),
-        "end": utc_text(covered.end),
-        "complete_through": utc_text(covered.complete_through),
-        "selects": "days" if covered.is_days else "books",
-        "books": [str(month) for month in covered.months],
-    }
-
-
-def row(group: Row) -> dict[str, Any]:
-    """Return one group as a record for JSON and CSV."""
-    return {key: _json_value(value) for key, value in group.group.items()} | {
-        "cost": decimal_text(group.cost),
-        "wall_hours": hours(group.wall_seconds),
-        "gpu_hours": hours(group.gpu_seconds),
-        "rate": decimal_text(group.rate),
-        "rate_median": decimal_text(group.rate_median),
-        "rate_p95": decimal_text(group.rate_p95),
-        "jobs": group.jobs,
-        "unbilled_wall_hours": hours(group.unbilled_wall_seconds),
-        "unbilled_gpu_hours": hours(group.unbilled_gpu_seconds),
-        "estimated": decimal_text(group.estimated),
-        "rate_cost": decimal_text(group.rate_cost),
-        "at_least": decimal_text(group.at_least),
-        "billed_part": decimal_text(group.billed_part),
-    }
-
-
-def _remaining(groups: RemainingGroups) -> dict[str, Any]:
-    return {
-        "groups": groups.groups,
-        "cost": decimal_text(groups.cost),
-        "estimated": decimal_text(groups.estimated),
-    }
-
-
-def _json_value(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
-
-
-def _non_job_payer(payer: NonJobPayer) -> dict[str, Any]:
-    return {
-        "cost": decimal_text(payer.cost),
-        "estimated": decimal_text(payer.estimated),
-        "reasons": [
-            {"reason": reason, "cost": decimal_text(cost), "estimated": decimal_text(payer.estimated_by_reason[reason])}
-            for reason, cost in payer.reasons
-        ],
-        "groups": [
-            {key: _json_value(value) for key, value in group.items()} | {"cost": decimal_text(cost)}
-            for group, cost in payer.groups
-        ],
-    }
-
-
-def _conversion(one: Conversion) -> dict[str, Any]:
-    return {
-        "from": one.converted_from,
-        "to": one.currency,
-        "rate": decimal_text(one.rate),
-        "rate_day": one.rate_day.isoformat(),
-        "rate_source": one.rate_source,
-        "lines": one.lines,
-        "original": decimal_text(one.original),
-        "converted": decimal_text(one.converted),
-    }
-
-
-def _finding(finding: dict[str, Any]) -> dict[str, Any]:
-    return finding | {"evidence": json.loads(finding["evidence"]), "at_stake": decimal_text(finding["at_stake"])}
-
-
-def as_csv(report: Report) -> str:
-    """Return one line per group, then the payers that are not jobs and the total; the first columns are the keys."""
-    names = list(report.rows[0].group) if report.rows else list(report.question.by)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    numbers = (
-        *("cost", "wall_hours", "gpu_hours", "rate", "rate_median", "rate_p95", "jobs", "estimated"),
-        *("rate_cost", "at_least", "billed_part"),
-    )
-    writer.writerow(["payer", *map(quoting.csv_text, names), *numbers, "currency"])
-    for one in report.rows:
-        record = row(one)
-        groups = (None if record[name] is None else quoting.csv_text(str(record[name])) for name in names)
-        writer.writerow(["jobs", *groups, *(record[name] for name in numbers), report.question.currency])
-    sums = [
-        *([("more", report.remaining.cost, report.remaining.estimated)] if report.remaining else []),
-        *((name, payer.cost, payer.estimated) for name, payer in _non_job_payers(report)),
-        ("total", report.total, report.estimated),
-    ]
-    for name, cost, estimated in sums:
-        amounts = {"cost": decimal_text(cost), "estimated": decimal_text(estimated)}
-        cells = (amounts.get(number, "") for number in numbers)
-        writer.writerow([name, *("" for _ in names), *cells, report.question.currency])
-    return out.getvalue()
-
-
-def _non_job_payers(report: Report) -> tuple[tuple[str, NonJobPayer], ...]:
-    """Return the payers that are not jobs, by id."""
-    return ("__idle__", report.idle), ("__unallocated__", report.unallocated), ("__outside__", report.outside)
 
 
 def money(value: Decimal | None, places: int = 2) -> str:
@@ -222,7 +70,7 @@ def lines(report: Report) -> tuple[list[str], list[list[str]], list[list[str]]]:
     blank = [""] * (len(names) - 1)
     first = ["all jobs", *blank] if names else ["jobs"]
     # Cost that is nobody's has no team, so a filter by team leaves nothing of it to show.
-    listed = [one for one in _non_job_payers(report) if one[1].cost or not report.question.filters]
+    listed = [one for one in non_job_payers(report) if one[1].cost or not report.question.filters]
     sums = [(name, payer.cost, payer.estimated) for name, payer in listed]
     sums.append(("TOTAL", report.total, report.estimated))
     closing = [[*first, *_numbers(report.overall, report.total)]]
@@ -399,7 +247,7 @@ def notes(report: Report) -> list[str]:
             f"  Showing the {len(report.rows):,} most expensive of {count:,} groups: "
             "--top changes the number, --format csv lists all."
         )
-    for name, payer in _non_job_payers(report):
+    for name, payer in non_job_payers(report):
         found += [f"  {name}: {money(cost)} {reason}" for reason, cost in payer.reasons[:4] if cost]
         found += [
             f"  {name}: {money(cost)} in {', '.join(f'{key} {_known(value)}' for key, value in group.items())}"

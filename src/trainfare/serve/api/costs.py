@@ -15,7 +15,7 @@ from trainfare.query.cost import Question
 from trainfare.query.jobs import SORTS, Listing
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
-from trainfare.report import render
+from trainfare.report import documents
 from trainfare.serve.api.parameters import JobId
 from trainfare.serve.api.requests import CostRequest
 from trainfare.serve.api.responses import Payload, Row, documented_responses, plain
@@ -134,7 +134,7 @@ def report(
         require_size(opened, cost_request.books, question.by, cost_request.window, steps)
         if productive:
             question = replace(question, per="productive", productive=productive)
-        fields = render.document(cost.report(opened, question))
+        fields = documents.document(cost.report(opened, question))
         rows = fields.pop("rows")
         del fields["schema_version"]
         return Payload("rows", _rows_by_step(opened, question, cost_request.window, step) if step else rows, fields)
@@ -146,9 +146,9 @@ def _rows_by_step(opened: OpenBooks, question: Question, window: Window, step: s
     """Return the rows of each step of the period, in order."""
     rows = []
     for part in window.steps(step):
-        bounds = {"start": render.utc_text(part.start), "end": render.utc_text(part.end)}
+        bounds = {"start": documents.utc_text(part.start), "end": documents.utc_text(part.end)}
         found = cost.rows(opened, replace(question, days=(part.first, part.last)), question.by)
-        rows += [bounds | render.row(one) for one in found]
+        rows += [bounds | documents.row(one) for one in found]
     return rows
 
 
@@ -214,7 +214,7 @@ def one_job(
         (row,) = cost.rows(opened, question, [])
         fields = {
             "currency": question.currency,
-            "job": facts | render.row(row),
+            "job": facts | documents.row(row),
             "days": trend.by_day(opened, question, "category"),
             "attempts": job.attempts(opened, question),
             "machines": job.machines(opened, question),

@@ -17,7 +17,7 @@ from trainfare import quoting
 from trainfare.query.cost import Question
 from trainfare.query.open_books import OpenBooks
 from trainfare.query.window import Window
-from trainfare.report import render
+from trainfare.report import documents
 from trainfare.serve.api.parameters import (
     Basis,
     Currency,
@@ -121,7 +121,7 @@ class CostRequest:
             with self.api.open(self.books) as opened:
                 question = self.question(opened)
                 payload = compute(opened, question)
-                fields = {"window": render.window(opened.covered(question.days))} | dict(payload.fields)
+                fields = {"window": documents.window(opened.covered(question.days))} | dict(payload.fields)
                 return replace(payload, fields=fields)
 
         return self.api.respond(self.books, compute_open, self.window)

@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from trainfare.money import decimal_text
+from trainfare.report.documents import hours
 from trainfare.report.records import json_value
-from trainfare.report.render import NO_VALUE, NONE, hours, money
+from trainfare.report.render import NO_VALUE, NONE, money
 from trainfare.serve.pages import labels
 from trainfare.serve.pages.figures import Figure, FigureLink, Link
 

@@ -53,7 +53,7 @@ def test_hours_after_the_bill_cost_what_the_last_day_cost(keeper: Bookkeeper):
     assert estimated(made) == {"a": Decimal(15)}
     answer = made.report(["job"])
     assert (answer.total, answer.bill, answer.estimated, answer.rows[0].estimated) == (495, 495, 15, 15)
-    assert answer.complete_through == at(3 * DAY)
+    assert answer.covered.complete_through == at(3 * DAY)
     assert answer.overall.unbilled_wall_seconds == 0
     assert {(share["origin"], share["source"]) for share in made.shares if share["estimated"]} == {
         ("estimate", "estimated")

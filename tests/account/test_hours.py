@@ -272,8 +272,8 @@ def test_two_files_in_cost_per_hour_out(keeper: Bookkeeper):
     answer = CliRunner().invoke(cli, ["report", *files, "--by", "team", "--format", "csv"], catch_exceptions=False)
     assert answer.exit_code == 0
     assert answer.stdout.splitlines()[1:3] == [
-        "jobs,nlp,16.00,4.00,20.00,4.00,2.00,10.00,2,0.00,USD",
-        "__idle__,,2.00,,,,,,,0.00,USD",
+        "jobs,nlp,16.00,4.00,20.00,4.00,6.00,10.00,2,0.00,16.00,,,USD",
+        "__idle__,,2.00,,,,,,,0.00,,,,USD",
     ]
 
 

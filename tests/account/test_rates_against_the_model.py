@@ -178,7 +178,7 @@ def expected(figures: Figures, per: str) -> dict[str, object]:
         "unbilled gpu": figures.gpu - figures.billed_gpu,
         "rate cost": figures.rate_cost if hours else None,
         "rate": rounded(figures.rate_cost / hours) if hours else None,
-        "median": rates[max(-(-len(rates) // 2) - 1, 0)] if rates else None,
+        "median": rounded(Fraction(median(rates))) if rates else None,
         "at least": rounded(figures.at_least) if per == "wall" else None,
         "billed part": None if hours or not figures.gpu else Fraction(figures.billed_gpu, figures.gpu),
         "jobs": len(figures.jobs),

@@ -27,6 +27,7 @@ from .test_quoting import is_hidden
 READING = {
     "report": ("--by", "job"),
     "explain": (f"{HOSTILE[0]} 0", "--all"),
+    "label": (f"{HOSTILE[0]} 0",),
     "reconcile": ("--by", "account"),
     "rules": ("test",),
     "metrics": ("--by", "job"),

@@ -8,6 +8,7 @@ from litestar import Request, Response, post
 from litestar.di import NamedDependency
 
 from trainfare import quoting
+from trainfare.serve.api.responses import PROBLEMS, problem_response
 from trainfare.serve.auth.permissions import EVENTS, may_send_events
 from trainfare.serve.auth.viewer import Viewer
 from trainfare.serve.receiver import MAX_BODY_BYTES, Receiver
@@ -21,6 +22,8 @@ PATH = "/api/v1/events"
     guards=[may_send_events],
     status_code=200,
     request_max_body_size=MAX_BODY_BYTES,
+    responses={status: problem_response(text) for status, text in PROBLEMS.items() if status != 404}
+    | {413: problem_response("The request is too large.")},
     tags=["events"],
     summary="Send events",
 )

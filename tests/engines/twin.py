@@ -102,7 +102,7 @@ class Twin:
         reader, theirs = (self.duckdb, parquet(*written)) if written else (self.spark, f'"{name}"')
         other = in_order(reader.rows(f"SELECT {listed} FROM {theirs}"))
         for here, there in zip(one, other, strict=False):
-            assert here == there, (name, columns)
+            assert here == there, (name, [(c, a, b) for c, a, b in zip(columns, here, there, strict=True) if a != b])
         assert len(one) == len(other), name
         self.compared += 1
 

@@ -34,6 +34,7 @@ Every function whose spelling differs between engines is a macro here, named for
 
 import os
 import re
+import secrets
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -238,7 +239,8 @@ class DuckDB:
         """
         if self._spool is None:
             self._spool = tempfile.TemporaryDirectory(prefix="trainfare-", dir=self._spill)
-        path = Path(self._spool.name) / f"{name}.parquet"
+        # A name of its own each time: what was returned before may still be read, and engines remember files by name.
+        path = Path(self._spool.name) / f"{name}-{secrets.token_hex(4)}.parquet"
         self.write_parquet(select, path, in_order=True)
         return f"SELECT * FROM {parquet(path)}"
 

@@ -1,6 +1,5 @@
 """The entry point of a server process."""
 
-import gc
 import os
 import resource
 import sys
@@ -31,10 +30,7 @@ def from_environment() -> Entry:
     _raise_file_limit()
     workspace = Path(os.environ[WORKSPACE])
     proxies = load(workspace / FILE_NAME).serve.proxies
-    entry = Entry(create_app(workspace, os.environ.get(SECRET, "")), proxies)
-    # What was imported stays: garbage collection, which stops all threads, need not look at it again and again.
-    gc.freeze()
-    return entry
+    return Entry(create_app(workspace, os.environ.get(SECRET, "")), proxies)
 
 
 def _raise_file_limit() -> None:

@@ -8,6 +8,7 @@ import subprocess
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from web.server import serving
@@ -73,21 +74,26 @@ def test_a_full_temporary_folder_is_reported(template: Workspace, disk: Mounted)
 def test_a_service_whose_disk_is_full_says_so_without_its_paths_and_recovers(
     template: Workspace, disk: Mounted
 ) -> None:
-    """What it derives from a book finds no room. Nothing of that remains, and figures are the same afterwards."""
+    """Figures need no room. What it derives from a book to trace them finds none, and nothing of that remains."""
     mounted = disk(32 * 1024 * KIB)
     workspace = Workspace(shutil.copytree(template.folder, mounted / "workspace"))
+    report, jobs = "/api/v1/report?window=2026-10", "/api/v1/jobs?window=2026-10"
     with serving(workspace.folder) as server:
         with (mounted / "filler").open("wb", buffering=0) as filler, suppress(OSError):
             while filler.write(bytes(KIB)):
                 pass
-        for path in ("/readyz", "/api/v1/report?window=2026-10", "/?from=2026-10&to=2026-10"):
+        assert Decimal(server.ask(report).json["total"]) == company.total(company.lines(OCTOBER))
+        name = quote(server.ask(jobs).json["rows"][0]["job"], safe="")
+        for path in (
+            f"/api/v1/jobs/{name}/explain?month=2026-10",
+            f"/cost-trace/job?job={name}&from=2026-10&to=2026-10",
+        ):
             answer = server.ask(path, headers={"Accept": "text/html"})
             assert (answer.status, str(mounted) in answer.text) == (503, False), answer.text
         assert server.ask("/livez").status == 200
         (mounted / "filler").unlink()
-        assert server.ask("/readyz").status == 200
-        report = server.ask("/api/v1/report?window=2026-10").json
-        assert Decimal(report["total"]) == company.total(company.lines(OCTOBER))
+        assert server.ask(f"/api/v1/jobs/{name}/explain?month=2026-10").status == 200
+        assert Decimal(server.ask(report).json["total"]) == company.total(company.lines(OCTOBER))
         assert list((workspace.folder / "cache").glob("*draft*")) == []
 
 
